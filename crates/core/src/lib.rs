@@ -1,1 +1,3 @@
 //! The core of RoomKit.
+
+pub mod model;

@@ -1,0 +1,148 @@
+//! The entries of a room's timeline.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::channel_data::ChannelData;
+use super::content::{self, EventContent};
+use super::enums::EventStatus;
+use super::event_type::EventType;
+use super::ids::{ChannelId, EventId, RoomId};
+use super::metadata::Metadata;
+use super::source::EventSource;
+use super::time;
+use super::validate::ValidationError;
+use super::visibility::Visibility;
+
+/// An event of a room: a message, or anything else that happened there (RFC §5.2).
+///
+/// Once committed it does not change; an edit makes a new version with the same id, index and source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RoomEvent {
+    /// The event's id. Default when read: a new one.
+    #[serde(default = "EventId::generate")]
+    pub id: EventId,
+    /// The room it belongs to.
+    pub room_id: RoomId,
+    /// What kind of event it is. Default: message.
+    #[serde(rename = "type", default)]
+    pub event_type: EventType,
+    /// Where it came from.
+    pub source: EventSource,
+    /// What it says.
+    #[serde(deserialize_with = "content::read::field")]
+    pub content: EventContent,
+    /// What became of it. Default: pending.
+    #[serde(default)]
+    pub status: EventStatus,
+    /// The hook or the rule that stopped it, where it is blocked.
+    #[serde(default)]
+    pub blocked_by: Option<String>,
+    /// Who sees it. Default: all.
+    #[serde(default)]
+    pub visibility: Visibility,
+    /// The agents that are asked to act (RFC §19.3); nothing asks nobody in particular.
+    #[serde(default)]
+    pub addressed_to: Option<Vec<ChannelId>>,
+    /// Who sees the replies to it; nothing leaves them to the channel that replies.
+    #[serde(default)]
+    pub response_visibility: Option<Visibility>,
+    /// Its place in the timeline, from 0; set when it is committed.
+    #[serde(default)]
+    pub index: u64,
+    /// How many replies lie between it and an event from outside (RFC §8.3). Default: 0.
+    #[serde(default)]
+    pub chain_depth: u32,
+    /// The first event of the thread it belongs to.
+    #[serde(default)]
+    pub parent_event_id: Option<EventId>,
+    /// The integrator's own reference.
+    #[serde(default)]
+    pub correlation_id: Option<String>,
+    /// What tells a repeat of it from a new event.
+    #[serde(default)]
+    pub idempotency_key: Option<String>,
+    /// When it was made.
+    #[serde(with = "time")]
+    pub created_at: DateTime<Utc>,
+    /// The integrator's own data.
+    #[serde(default)]
+    pub metadata: Metadata,
+    /// What the channel's provider adds.
+    #[serde(default)]
+    pub channel_data: ChannelData,
+    /// What became of it at each channel, by the channel's id.
+    #[serde(default)]
+    pub delivery_results: Metadata,
+}
+
+impl RoomEvent {
+    /// Makes a pending event with a new id, seen by all, not yet placed in the timeline.
+    ///
+    /// Its type is edit or delete for such content and message for all else.
+    pub fn new(
+        room_id: impl Into<RoomId>,
+        source: EventSource,
+        content: impl Into<EventContent>,
+        created_at: DateTime<Utc>,
+    ) -> Self {
+        let content = content.into();
+        Self {
+            id: EventId::generate(),
+            room_id: room_id.into(),
+            event_type: content.event_type(),
+            source,
+            content,
+            status: EventStatus::default(),
+            blocked_by: None,
+            visibility: Visibility::default(),
+            addressed_to: None,
+            response_visibility: None,
+            index: 0,
+            chain_depth: 0,
+            parent_event_id: None,
+            correlation_id: None,
+            idempotency_key: None,
+            created_at,
+            metadata: Metadata::new(),
+            channel_data: ChannelData::default(),
+            delivery_results: Metadata::new(),
+        }
+    }
+
+    /// The body of a plain text event; nothing for any other content.
+    pub fn text(&self) -> Option<&str> {
+        self.content.text_body()
+    }
+
+    /// Whether it was stopped by a hook or a permission.
+    pub fn is_blocked(&self) -> bool {
+        self.status == EventStatus::Blocked
+    }
+
+    /// Whether it was deleted and only its record is left: `metadata.deleted` is true.
+    pub fn is_deleted(&self) -> bool {
+        self.is_marked("deleted")
+    }
+
+    /// Whether its content is a later version: `metadata.edited` is true.
+    pub fn is_edited(&self) -> bool {
+        self.is_marked("edited")
+    }
+
+    /// Checks the content.
+    ///
+    /// # Errors
+    ///
+    /// [`ValidationError`] for the first field that breaks a rule, such as `content.parts[1].url`.
+    pub fn validate(&self) -> Result<(), ValidationError> {
+        self.content
+            .validate()
+            .map_err(|error| error.within("content"))
+    }
+
+    fn is_marked(&self, key: &str) -> bool {
+        self.metadata.get(key) == Some(&Value::Bool(true))
+    }
+}

@@ -1,0 +1,182 @@
+//! What the framework tells those who watch over it.
+
+use std::convert::Infallible;
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::from_text::from_text;
+use super::ids::{ChannelId, EventId, RoomId};
+use super::metadata::Metadata;
+use super::string_enum::open_string_enum;
+use super::time;
+
+/// A notice about the framework's own working; it is in no room's timeline (RFC §8.2).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FrameworkEvent {
+    /// What happened.
+    #[serde(rename = "type")]
+    pub event_type: FrameworkEventType,
+    /// The room it happened in.
+    #[serde(default)]
+    pub room_id: Option<RoomId>,
+    /// The channel it is about.
+    #[serde(default)]
+    pub channel_id: Option<ChannelId>,
+    /// The room event it is about.
+    #[serde(default)]
+    pub event_id: Option<EventId>,
+    /// When it happened.
+    #[serde(with = "time")]
+    pub timestamp: DateTime<Utc>,
+    /// What else there is to say, depending on the type.
+    #[serde(default)]
+    pub data: Metadata,
+}
+
+impl FrameworkEvent {
+    /// Makes an event about nothing in particular and without data.
+    pub fn new(event_type: FrameworkEventType, timestamp: DateTime<Utc>) -> Self {
+        Self {
+            event_type,
+            room_id: None,
+            channel_id: None,
+            event_id: None,
+            timestamp,
+            data: Metadata::new(),
+        }
+    }
+}
+
+open_string_enum! {
+    /// What a framework event tells (RFC §8.2).
+    pub enum FrameworkEventType {
+        /// A room was made.
+        RoomCreated = "room_created",
+        /// A room became quiet and was paused.
+        RoomPaused = "room_paused",
+        /// A room was closed.
+        RoomClosed = "room_closed",
+        /// A room was archived.
+        RoomArchived = "room_archived",
+        /// A closed or archived room refused an event.
+        RoomRefusedEvent = "room_refused_event",
+        /// A channel was attached to a room.
+        RoomChannelAttached = "room_channel_attached",
+        /// A channel was detached from a room.
+        RoomChannelDetached = "room_channel_detached",
+        /// A channel was registered.
+        ChannelRegistered = "channel_registered",
+        /// A channel's registration ended.
+        ChannelUnregistered = "channel_unregistered",
+        /// A channel's connection came up.
+        ChannelConnected = "channel_connected",
+        /// A channel's connection went away.
+        ChannelDisconnected = "channel_disconnected",
+        /// A source was attached to a channel.
+        SourceAttached = "source_attached",
+        /// A source was detached from its channel.
+        SourceDetached = "source_detached",
+        /// A source's connection came up.
+        SourceConnected = "source_connected",
+        /// A source's connection went away.
+        SourceDisconnected = "source_disconnected",
+        /// A source failed and may be started again.
+        SourceError = "source_error",
+        /// A source failed too often and is given up.
+        SourceExhausted = "source_exhausted",
+        /// An inbound event and all that it caused is done.
+        EventProcessed = "event_processed",
+        /// An event was stopped by a hook or by a permission.
+        EventBlocked = "event_blocked",
+        /// An event reached a channel.
+        DeliverySucceeded = "delivery_succeeded",
+        /// An event did not reach a channel in spite of every retry.
+        DeliveryFailed = "delivery_failed",
+        /// An event reached some of its channels and not others.
+        BroadcastPartialFailure = "broadcast_partial_failure",
+        /// It became known who a sender is.
+        IdentityResolved = "identity_resolved",
+        /// Finding out who a sender is took too long.
+        IdentityTimeout = "identity_timeout",
+        /// A reply was stopped because its chain is too deep.
+        ChainDepthExceeded = "chain_depth_exceeded",
+        /// A hook failed.
+        HookError = "hook_error",
+        /// A hook took too long.
+        HookTimeout = "hook_timeout",
+        /// The pass of an inbound message took too long.
+        ProcessTimeout = "process_timeout",
+        /// A channel failed so often that it is left alone for a while.
+        CircuitBreakerOpened = "circuit_breaker_opened",
+        /// A channel works again.
+        CircuitBreakerClosed = "circuit_breaker_closed",
+        /// A voice session became active.
+        VoiceSessionStarted = "voice_session_started",
+        /// A voice session ended.
+        VoiceSessionEnded = "voice_session_ended",
+        /// A voice session's audio flows.
+        VoiceSessionReady = "voice_session_ready",
+        /// A recording began.
+        RecordingStarted = "recording_started",
+        /// A recording is over.
+        RecordingStopped = "recording_stopped",
+        /// Speech recognition failed.
+        SttError = "stt_error",
+        /// Speech synthesis failed.
+        TtsError = "tts_error",
+        /// The framework's own connection to a conference is up.
+        ConferenceStarted = "conference_started",
+        /// The framework left a conference.
+        ConferenceEnded = "conference_ended",
+        /// A participant joined a conference.
+        ConferenceParticipantJoined = "conference_participant_joined",
+        /// A participant left a conference.
+        ConferenceParticipantLeft = "conference_participant_left",
+        /// An agent posted its status.
+        StatusPosted = "status_posted",
+        /// A closed room was opened again.
+        RoomReopened = "room_reopened",
+        ..
+        /// Anything else, by the name it is written with.
+        Custom,
+    }
+}
+
+impl FrameworkEventType {
+    /// The word that stands for it in JSON.
+    pub fn as_str(&self) -> &str {
+        match self.word() {
+            Ok(word) => word,
+            Err(name) => name,
+        }
+    }
+}
+
+impl From<&str> for FrameworkEventType {
+    fn from(text: &str) -> Self {
+        Self::from_word(text).unwrap_or_else(|| Self::Custom(text.into()))
+    }
+}
+
+impl fmt::Display for FrameworkEventType {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.pad(self.as_str())
+    }
+}
+
+impl Serialize for FrameworkEventType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for FrameworkEventType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expecting = "a framework event type";
+        from_text(deserializer, expecting, |text| {
+            Ok::<_, Infallible>(Self::from(text))
+        })
+    }
+}

@@ -1,0 +1,19 @@
+//! The threads of a room, in short.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use super::ids::EventId;
+use super::time;
+
+/// A thread: an event and the replies to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadSummary {
+    /// The event that the thread is about.
+    pub root_event_id: EventId,
+    /// How many replies there are.
+    pub reply_count: u64,
+    /// When the last reply was made.
+    #[serde(with = "time")]
+    pub last_reply_at: DateTime<Utc>,
+}
