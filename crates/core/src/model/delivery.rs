@@ -11,7 +11,6 @@ use super::validate::ValidationError;
 /// certain, as when a connection breaks before the answer, the outcome is unknown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(into = "OutcomeFields", try_from = "OutcomeFields")]
-#[non_exhaustive]
 pub enum DeliveryOutcome {
     /// The provider took the message.
     Sent {

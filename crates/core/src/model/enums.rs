@@ -93,13 +93,13 @@ impl Access {
 }
 
 string_enum! {
-    /// Which events ask the agents of a room to act (RFC §19.3).
+    /// Which agents a message of another agent asks to act (RFC §19.3.1).
     #[derive(Default)]
     pub enum AgentResponsePolicy: "agent response policy" {
-        /// Every message, other agents' replies included, as deep as the chain may go. The default.
+        /// Every agent of the room, as deep as the chain may go. The default.
         #[default]
         AgentChain = "agent_chain",
-        /// Only messages that address an agent.
+        /// Only the agents that it addresses.
         AddressedOnly = "addressed_only",
     }
 }

@@ -31,7 +31,7 @@ pub struct RoomEvent {
     /// Where it came from.
     pub source: EventSource,
     /// What it says.
-    #[serde(deserialize_with = "content::read::field")]
+    #[serde(deserialize_with = "content::parse::field")]
     pub content: EventContent,
     /// What became of it. Default: pending.
     #[serde(default)]

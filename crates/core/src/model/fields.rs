@@ -1,4 +1,6 @@
 //! Reading a model from a JSON object field by field, so that every error names its field.
+//!
+//! Types that have rules read themselves this way; types that have none derive `Deserialize`.
 
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
@@ -44,14 +46,10 @@ impl Fields {
         &mut self,
         name: &str,
     ) -> Result<T, ValidationError> {
-        convert(name, self.value(name)?)
-    }
-
-    /// The JSON value of a field that must be there.
-    pub(super) fn value(&mut self, name: &str) -> Result<Value, ValidationError> {
-        self.0
-            .remove(name)
-            .ok_or_else(|| ValidationError::new(name, "is required"))
+        match self.0.remove(name) {
+            Some(value) => convert(name, value),
+            None => Err(ValidationError::new(name, "is required")),
+        }
     }
 
     /// A field that may be absent or null.
@@ -114,6 +112,7 @@ impl Fields {
     }
 }
 
-fn convert<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, ValidationError> {
+/// The typed value of a field.
+pub(super) fn convert<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, ValidationError> {
     serde_json::from_value(value).map_err(|problem| ValidationError::new(name, problem))
 }

@@ -46,12 +46,11 @@ pub struct EventFilter {
 }
 
 impl EventFilter {
-    /// Checks that the conditions do not rule each other out.
+    /// Checks the span of time.
     ///
     /// # Errors
     ///
-    /// [`ValidationError`] when `after_time` is not before `before_time`, or when a thread's events and
-    /// top-level events only are asked for at once.
+    /// [`ValidationError`] when `after_time` is not before `before_time`.
     pub fn validate(&self) -> Result<(), ValidationError> {
         if let (Some(after), Some(before)) = (self.after_time, self.before_time)
             && after >= before
@@ -59,12 +58,6 @@ impl EventFilter {
             return Err(ValidationError::new(
                 "after_time",
                 "must be before before_time",
-            ));
-        }
-        if self.top_level_only && self.parent_event_id.is_some() {
-            return Err(ValidationError::new(
-                "top_level_only",
-                "must not be set together with parent_event_id",
             ));
         }
         Ok(())

@@ -17,6 +17,16 @@ use super::validate::ValidationError;
 use super::visibility::Visibility;
 
 /// A message that arrives from outside, in the same form whatever provider sent it (RFC §5.12).
+///
+/// ```
+/// use roomkit_core::model::InboundMessage;
+///
+/// let message = InboundMessage::text("sms", "+15550001111", "Where is my order?")
+///     .in_room("support-42")
+///     .idempotency_key("SM123")
+///     .metadata("sender_name", "Alice");
+/// assert_eq!(message.content.text_body(), Some("Where is my order?"));
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InboundMessage {
     /// The channel it arrives through.
@@ -24,7 +34,7 @@ pub struct InboundMessage {
     /// Who sent it: a phone number, an address, a user's id.
     pub sender_id: ParticipantId,
     /// What it says.
-    #[serde(deserialize_with = "content::read::field")]
+    #[serde(deserialize_with = "content::parse::field")]
     pub content: EventContent,
     /// What kind of event it becomes. Default: message.
     #[serde(default)]

@@ -57,7 +57,7 @@ impl Metadata {
         self.0.as_ref().map_or(0, |map| map.len())
     }
 
-    /// The keys and their values, in the order of the keys.
+    /// The keys and their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.0
             .iter()
@@ -65,7 +65,7 @@ impl Metadata {
             .map(|(key, value)| (key.as_str(), value))
     }
 
-    /// The keys, in order.
+    /// The keys.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.iter().map(|(key, _)| key)
     }

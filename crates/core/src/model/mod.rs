@@ -3,7 +3,8 @@
 //! Every type reads and writes the JSON of the Python package, field for field. Fields that are
 //! absent take their documented default; fields that are not known are ignored. What breaks a rule is
 //! refused with an error that names the field, both when a value is read and by `validate()` where a
-//! value was built.
+//! value was built. Times are written in UTC with six digits of a second's fraction, or none; what is
+//! finer than a microsecond is dropped.
 
 mod binding;
 mod capabilities;

@@ -30,7 +30,7 @@ pub struct Room {
     pub closed_at: Option<DateTime<Utc>>,
     /// When it pauses and closes by itself. Default: never.
     pub timers: RoomTimers,
-    /// Which events ask its agents to act. Default: all messages.
+    /// Which agents a message of another agent asks to act. Default: all.
     pub agent_response_policy: AgentResponsePolicy,
     /// The integrator's own data.
     pub metadata: Metadata,

@@ -62,7 +62,7 @@ macro_rules! string_enum {
 
 /// Defines the words of an enumeration that also takes names of others: a variant `Custom`.
 ///
-/// Makes `KNOWN`, and privately `word` and `from_word`; how a custom name is written is for the type
+/// Makes `KNOWN`, and privately `word` and `from_word`; how a custom name is written is for each type
 /// to say.
 macro_rules! open_string_enum {
     (
@@ -87,7 +87,7 @@ macro_rules! open_string_enum {
             /// Every value that has a word of its own, in the order of declaration.
             pub const KNOWN: &'static [Self] = &[$( Self::$variant, )+];
 
-            /// The word of the value, or the name of a custom one.
+            /// The word of the value; the name, as an error, of a custom one.
             fn word(&self) -> Result<&'static str, &str> {
                 match self {
                     $( Self::$variant => Ok($text), )+

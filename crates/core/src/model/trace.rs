@@ -36,6 +36,29 @@ pub struct ProtocolTrace {
     pub timestamp: DateTime<Utc>,
 }
 
+impl ProtocolTrace {
+    /// Makes a trace of nothing but what the message is.
+    pub fn new(
+        channel_id: impl Into<ChannelId>,
+        direction: TraceDirection,
+        protocol: impl Into<String>,
+        summary: impl Into<String>,
+        timestamp: DateTime<Utc>,
+    ) -> Self {
+        Self {
+            channel_id: channel_id.into(),
+            direction,
+            protocol: protocol.into(),
+            summary: summary.into(),
+            raw: None,
+            metadata: Metadata::new(),
+            session_id: None,
+            room_id: None,
+            timestamp,
+        }
+    }
+}
+
 /// A message as it was on the wire: in JSON a string, or a list of bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]

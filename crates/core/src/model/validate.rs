@@ -33,7 +33,7 @@ impl ValidationError {
 
 /// A text is not one of the values of an enumeration.
 ///
-/// Displays as the kind and the value: ``unknown event type `shout` ``.
+/// Displays as the kind and the value, such as: unknown event type `shout`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {kind} `{value}`")]
 pub struct UnknownValue {
@@ -45,53 +45,55 @@ pub struct UnknownValue {
 
 /// Refuses a number that is not finite and greater than zero.
 pub(super) fn positive(field: &str, value: f64) -> Result<(), ValidationError> {
-    if value.is_finite() && value > 0.0 {
-        Ok(())
-    } else {
-        Err(ValidationError::new(field, "must be greater than 0"))
+    finite(field, value)?;
+    if value <= 0.0 {
+        return Err(ValidationError::new(field, "must be greater than 0"));
     }
+    Ok(())
 }
 
-/// Refuses a number outside a closed range, and anything that is not a number.
+/// Refuses a length of time, if there is one, that is negative or not finite.
+pub(super) fn duration(field: &str, seconds: Option<f64>) -> Result<(), ValidationError> {
+    let seconds = seconds.unwrap_or_default();
+    finite(field, seconds)?;
+    if seconds < 0.0 {
+        return Err(ValidationError::new(field, "must not be negative"));
+    }
+    Ok(())
+}
+
+/// Refuses a number outside a closed range, and what is not a number.
 pub(super) fn in_range(
     field: &str,
     value: f64,
     lowest: f64,
     highest: f64,
 ) -> Result<(), ValidationError> {
-    if (lowest..=highest).contains(&value) {
-        Ok(())
-    } else {
-        Err(ValidationError::new(
-            field,
-            format_args!("must be between {lowest} and {highest}"),
-        ))
+    if !(lowest..=highest).contains(&value) {
+        let problem = format_args!("must be between {lowest} and {highest}");
+        return Err(ValidationError::new(field, problem));
     }
+    Ok(())
 }
 
-/// Refuses a length of time that is negative or not finite.
-pub(super) fn duration(field: &str, seconds: Option<f64>) -> Result<(), ValidationError> {
-    match seconds {
-        Some(seconds) if !seconds.is_finite() || seconds < 0.0 => {
-            Err(ValidationError::new(field, "must not be negative"))
-        }
-        _ => Ok(()),
+fn finite(field: &str, value: f64) -> Result<(), ValidationError> {
+    if !value.is_finite() {
+        return Err(ValidationError::new(field, "must be finite"));
     }
+    Ok(())
 }
+
+const SCHEMES: [&str; 3] = ["http://", "https://", "data:"];
 
 /// Refuses an address that is neither `http:`, `https:` nor `data:`.
 pub(super) fn url(field: &str, url: &str) -> Result<(), ValidationError> {
-    let allowed = ["http://", "https://", "data:"];
-    let starts_with = |scheme: &&str| {
+    let starts_with = |scheme: &str| {
         url.get(..scheme.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     };
-    if allowed.iter().any(starts_with) {
-        Ok(())
-    } else {
-        Err(ValidationError::new(
-            field,
-            "must start with http://, https:// or data:",
-        ))
+    if !SCHEMES.into_iter().any(starts_with) {
+        let problem = "must start with http://, https:// or data:";
+        return Err(ValidationError::new(field, problem));
     }
+    Ok(())
 }

@@ -27,7 +27,8 @@ pub enum Visibility {
     Intelligence,
     /// No channel (`internal`): the framework's own record.
     Internal,
-    /// The channels with these ids, comma-separated as they were given.
+    /// The channels with these ids, comma-separated as they were given; see
+    /// [`Visibility::channels`].
     Channels(Arc<str>),
 }
 
@@ -48,10 +49,12 @@ impl Visibility {
             }
             list.push_str(id.as_ref());
         }
+        if list.is_empty() {
+            return Self::None;
+        }
         match Self::from(list.as_str()) {
-            _ if list.is_empty() => Self::None,
-            Self::Channels(list) => Self::Channels(list),
-            _ => Self::Channels(format!("{list},").into()),
+            ids @ Self::Channels(_) => ids,
+            _word => Self::Channels(format!("{list},").into()),
         }
     }
 

@@ -62,6 +62,11 @@ impl EventContent {
     pub fn delete(target: impl Into<EventId>) -> Self {
         DeleteContent::new(target).into()
     }
+
+    /// Makes a tool call that has just begun.
+    pub fn tool_call(tool_name: impl Into<String>, tool_id: impl Into<String>) -> Self {
+        ToolCallContent::new(tool_name, tool_id).into()
+    }
 }
 
 macro_rules! from_content {

@@ -4,8 +4,8 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::nesting::Nesting;
-use super::{EventContent, read};
-use crate::model::fields::{Fields, FromFields, deserialize_from_fields};
+use super::{EventContent, parse};
+use crate::model::fields::{Fields, FromFields, convert, deserialize_from_fields};
 use crate::model::validate::ValidationError;
 
 /// A message of several parts, in order (RFC §5.3).
@@ -47,17 +47,13 @@ impl CompositeContent {
         let nesting = nesting.composite()?;
         let values: Vec<Value> = fields.required("parts")?;
         not_empty(&values)?;
-        let part = |(position, value)| {
-            read::content(value, nesting)
-                .map_err(|error: ValidationError| error.within(path(position)))
-        };
-        Ok(Self {
-            parts: values
-                .into_iter()
-                .enumerate()
-                .map(part)
-                .collect::<Result<_, _>>()?,
-        })
+        let mut parts = Vec::with_capacity(values.len());
+        for (position, value) in values.into_iter().enumerate() {
+            let path = path(position);
+            let part = parse::content(convert(&path, value)?, nesting);
+            parts.push(part.map_err(|error| error.within(path))?);
+        }
+        Ok(Self { parts })
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::nesting::Nesting;
-use super::{EventContent, read};
+use super::{EventContent, parse};
 use crate::model::enums::DeleteType;
 use crate::model::fields::{Fields, FromFields, deserialize_from_fields};
 use crate::model::ids::EventId;
@@ -55,7 +55,7 @@ impl EditContent {
         let source: Option<String> = fields.optional("edit_source")?;
         Ok(Self {
             target_event_id: fields.required("target_event_id")?,
-            new_content: read::content(fields.value("new_content")?, nesting)
+            new_content: parse::content(fields.required("new_content")?, nesting)
                 .map(Box::new)
                 .map_err(|error| error.within("new_content"))?,
             edit_source: source.or_else(|| Some(Self::DEFAULT_SOURCE.to_owned())),

@@ -6,7 +6,7 @@ mod edit;
 mod location;
 mod media;
 mod nesting;
-pub(in crate::model) mod read;
+pub(in crate::model) mod parse;
 mod rich;
 mod system;
 mod template;
@@ -34,6 +34,19 @@ use super::validate::ValidationError;
 /// The content of an event: exactly one kind (RFC §5.3).
 ///
 /// In JSON it is an object whose `type` names the kind.
+///
+/// ```
+/// use roomkit_core::model::EventContent;
+///
+/// let place: EventContent =
+///     serde_json::from_str(r#"{"type": "location", "latitude": 45.5, "longitude": -73.6}"#)?;
+/// assert_eq!(place, EventContent::location(45.5, -73.6));
+///
+/// let parts = [EventContent::text("Here:"), EventContent::location(91.0, 0.0)];
+/// let error = EventContent::composite(parts).validate().unwrap_err();
+/// assert_eq!(error.to_string(), "parts[1].latitude: must be between -90 and 90");
+/// # Ok::<_, serde_json::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -45,7 +45,7 @@ impl Nesting {
         if self.in_edit {
             return Err(ValidationError::new(
                 "type",
-                format_args!("{what} may not be the new content of an edit"),
+                format_args!("{what} may not lie in the new content of an edit"),
             ));
         }
         Ok(())

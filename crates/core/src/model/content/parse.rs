@@ -2,7 +2,7 @@
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::nesting::Nesting;
 use super::{CompositeContent, EditContent, EventContent};
@@ -10,13 +10,10 @@ use crate::model::fields::{Fields, FromFields};
 use crate::model::validate::ValidationError;
 
 /// Reads content and checks it; what it lies in bounds how deep it may go.
-pub(super) fn content(value: Value, nesting: Nesting) -> Result<EventContent, ValidationError> {
-    let Value::Object(map) = value else {
-        return Err(ValidationError::new(
-            "type",
-            "is required: content must be an object",
-        ));
-    };
+pub(super) fn content(
+    map: Map<String, Value>,
+    nesting: Nesting,
+) -> Result<EventContent, ValidationError> {
     let fields = &mut Fields::new(map);
     let name: String = fields.required("type")?;
     Ok(match name.as_str() {
@@ -46,7 +43,7 @@ pub(super) fn content(value: Value, nesting: Nesting) -> Result<EventContent, Va
 
 impl<'de> Deserialize<'de> for EventContent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        content(Value::deserialize(deserializer)?, Nesting::default()).map_err(D::Error::custom)
+        content(Map::deserialize(deserializer)?, Nesting::default()).map_err(D::Error::custom)
     }
 }
 
@@ -54,6 +51,7 @@ impl<'de> Deserialize<'de> for EventContent {
 pub(in crate::model) fn field<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<EventContent, D::Error> {
-    content(Value::deserialize(deserializer)?, Nesting::default())
-        .map_err(|error| D::Error::custom(error.within("content")))
+    let map = Map::deserialize(deserializer)
+        .map_err(|problem| D::Error::custom(ValidationError::new("content", problem)))?;
+    content(map, Nesting::default()).map_err(|error| D::Error::custom(error.within("content")))
 }

@@ -1,0 +1,54 @@
+//! How times are written and read.
+
+use chrono::{TimeDelta, TimeZone, Utc};
+use roomkit_core::model::ReadMarker;
+use serde_json::json;
+
+use super::noon;
+
+fn marker(read_at: chrono::DateTime<Utc>) -> ReadMarker {
+    ReadMarker {
+        room_id: "r".into(),
+        channel_id: "c".into(),
+        index: 0,
+        read_at,
+    }
+}
+
+#[test]
+fn fractions_are_written_as_six_digits_or_not_at_all() {
+    let cases = [
+        (TimeDelta::zero(), "2026-03-01T12:00:00Z"),
+        (TimeDelta::milliseconds(250), "2026-03-01T12:00:00.250000Z"),
+        (TimeDelta::microseconds(1), "2026-03-01T12:00:00.000001Z"),
+        (TimeDelta::nanoseconds(999), "2026-03-01T12:00:00Z"),
+        (TimeDelta::nanoseconds(1_999), "2026-03-01T12:00:00.000001Z"),
+    ];
+    for (offset, expected) in cases {
+        let written = serde_json::to_value(marker(noon() + offset)).unwrap();
+        assert_eq!(written["read_at"], expected);
+    }
+}
+
+#[test]
+fn any_offset_is_read_and_none_is_refused() {
+    let read = |time: &str| {
+        let document = json!({"room_id": "r", "channel_id": "c", "index": 0, "read_at": time});
+        serde_json::from_value::<ReadMarker>(document).map(|marker| marker.read_at)
+    };
+    let expected = Utc.with_ymd_and_hms(2026, 3, 1, 12, 0, 0).unwrap();
+    for time in [
+        "2026-03-01T12:00:00Z",
+        "2026-03-01T14:00:00+02:00",
+        "2026-03-01T12:00:00.000z",
+    ] {
+        assert_eq!(read(time).unwrap(), expected, "{time}");
+    }
+    for time in ["2026-03-01T12:00:00", "2026-03-01", "12:00", ""] {
+        let error = read(time).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            format!("`{time}` is not an RFC 3339 time with an offset")
+        );
+    }
+}
