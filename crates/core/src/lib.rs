@@ -1,3 +1,29 @@
-//! The core of RoomKit.
+#![doc = include_str!("../README.md")]
 
+pub mod channel;
+mod clock;
+mod context;
+mod draft;
+mod error;
+pub mod hook;
+mod identity;
+mod kit;
 pub mod model;
+mod pipeline;
+pub mod resilience;
+pub mod router;
+pub mod store;
+pub mod sync;
+pub mod turns;
+
+pub use channel::{Channel, ChannelOutput, Reply};
+pub use clock::{Clock, SystemClock};
+pub use context::{History, RoomContext};
+pub use draft::EventDraft;
+pub use error::{Error, ErrorKind, Result};
+pub use identity::IdentityResolver;
+pub use kit::{
+    AttachChannel, CloseReport, DeliveryHandle, RoomKit, RoomKitBuilder, RoomOptions, Rooms,
+    SendEvent, WeakKit,
+};
+pub use pipeline::Refusal;

@@ -274,7 +274,8 @@ string_enum! {
         Utf16 = "utf16",
         /// Bytes of UTF-8.
         Bytes = "bytes",
-        /// Septets of GSM 03.38, as text messages count.
+        /// Septets of the GSM 7-bit alphabet while the text has no other character, else UTF-16
+        /// code units: what an SMS counts. A limit is compared with whichever of the two it has.
         Gsm7 = "gsm7",
     }
 }

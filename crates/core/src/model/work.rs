@@ -68,7 +68,7 @@ pub struct Observation {
     /// What was noticed.
     pub content: String,
     /// What it is about, such as `sentiment`.
-    pub category: String,
+    pub category: Option<String>,
     /// How sure it is, from 0 to 1. Default: 1.
     pub confidence: f64,
     /// When it was made.
@@ -94,7 +94,7 @@ impl Observation {
             room_id: room_id.into(),
             channel_id: channel_id.into(),
             content: content.into(),
-            category: category.into(),
+            category: Some(category.into()),
             confidence: CERTAIN,
             created_at,
             metadata: Metadata::new(),
@@ -118,7 +118,7 @@ impl FromFields for Observation {
             room_id: fields.required("room_id")?,
             channel_id: fields.required("channel_id")?,
             content: fields.required("content")?,
-            category: fields.required("category")?,
+            category: fields.or_default("category")?,
             confidence: fields.or("confidence", CERTAIN)?,
             created_at: fields.time("created_at")?,
             metadata: fields.or_default("metadata")?,

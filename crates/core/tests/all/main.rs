@@ -1,11 +1,5 @@
-//! The tests of the crate's public API, in one binary.
-
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test fails by panicking, in its helpers too"
-)]
+//! Every integration test of `roomkit-core`, one module per area, linked once.
 
 mod model;
+mod text;
+mod turns;

@@ -126,7 +126,8 @@ impl EventContent {
     }
 
     /// The type of an event with this content that states no other: edit, delete, else message.
-    pub(super) const fn event_type(&self) -> EventType {
+    #[must_use]
+    pub const fn event_type(&self) -> EventType {
         match self {
             Self::Edit(_) => EventType::Edit,
             Self::Delete(_) => EventType::Delete,

@@ -1,0 +1,127 @@
+//! An event before it is committed: what hooks and channels may still change, and what they may not.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::context::RoomContext;
+use crate::model::{
+    ChannelData, ChannelDataFields, ChannelDirection, ChannelId, ChannelType, EventContent,
+    EventSource, InboundMessage, Metadata, RoomEvent, TextContent, Visibility,
+};
+
+/// An event on its way to the commit.
+///
+/// Every field can be read, as of a [`RoomEvent`]; content, addressing, visibility and metadata
+/// can be changed. Id, room, source, creation time and chain depth cannot, and the index is given
+/// at the commit. A clone is a reference count until one of the two is changed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventDraft(Arc<RoomEvent>);
+
+impl EventDraft {
+    pub(crate) fn new(event: RoomEvent) -> Self {
+        Self(Arc::new(event))
+    }
+
+    /// The event that a message becomes: its content and addressing as they came, its source the
+    /// channel, its participant the sender, its time the room's clock.
+    #[must_use]
+    pub fn inbound(
+        message: InboundMessage,
+        channel_type: ChannelType,
+        provider: Option<Arc<str>>,
+        context: &RoomContext,
+    ) -> Self {
+        let source = EventSource {
+            channel_id: message.channel_id,
+            channel_type,
+            direction: ChannelDirection::Inbound,
+            participant_id: Some(message.sender_id),
+            external_id: message.external_id,
+            provider,
+            raw_payload: message.raw_payload,
+            provider_message_id: message.provider_message_id,
+        };
+        let room = context.room_id().clone();
+        let mut event = RoomEvent::new(room, source, message.content, context.now());
+        event.event_type = message.event_type;
+        event.parent_event_id = message.parent_event_id;
+        event.correlation_id = message.correlation_id;
+        event.idempotency_key = message.idempotency_key;
+        event.metadata = message.metadata;
+        event.visibility = message.visibility;
+        event.addressed_to = message.addressed_to;
+        event.response_visibility = message.response_visibility;
+        if message.thread_id.is_some() {
+            let fields = ChannelDataFields {
+                thread_id: message.thread_id,
+                ..Default::default()
+            };
+            event.channel_data = ChannelData::new(fields);
+        }
+        Self::new(event)
+    }
+
+    pub(crate) fn from_shared(event: Arc<RoomEvent>) -> Self {
+        Self(event)
+    }
+
+    /// The event as it stands, shared with this draft until the draft is changed.
+    pub(crate) fn share(&self) -> Arc<RoomEvent> {
+        Arc::clone(&self.0)
+    }
+
+    /// Changes any field; for the pipeline alone.
+    pub(crate) fn edit(&mut self) -> &mut RoomEvent {
+        Arc::make_mut(&mut self.0)
+    }
+
+    /// Replaces the content. It is validated when the hook returns the draft.
+    pub fn set_content(&mut self, content: impl Into<EventContent>) {
+        self.edit().content = content.into();
+    }
+
+    /// Replaces the content by plain text; the language of a text is kept.
+    pub fn set_text(&mut self, body: impl Into<String>) {
+        let language = match &self.0.content {
+            EventContent::Text(text) => text.language.clone(),
+            _ => None,
+        };
+        self.set_content(TextContent {
+            body: body.into(),
+            language,
+        });
+    }
+
+    /// Sets who may see the event.
+    pub fn set_visibility(&mut self, visibility: impl Into<Visibility>) {
+        self.edit().visibility = visibility.into();
+    }
+
+    /// Sets which agents are asked to act; `None` leaves that to the room's policy (RFC §19.3).
+    pub fn set_addressed_to(&mut self, channels: Option<Vec<ChannelId>>) {
+        self.edit().addressed_to = channels;
+    }
+
+    /// Sets where the answers to this event may go.
+    pub fn set_response_visibility(&mut self, visibility: Option<Visibility>) {
+        self.edit().response_visibility = visibility;
+    }
+
+    /// Sets one entry of the metadata.
+    pub fn insert_metadata(&mut self, key: impl Into<String>, value: impl Into<serde_json::Value>) {
+        self.edit().metadata.insert(key, value);
+    }
+
+    /// Replaces the metadata.
+    pub fn set_metadata(&mut self, metadata: Metadata) {
+        self.edit().metadata = metadata;
+    }
+}
+
+impl Deref for EventDraft {
+    type Target = RoomEvent;
+
+    fn deref(&self) -> &RoomEvent {
+        &self.0
+    }
+}

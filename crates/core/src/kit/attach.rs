@@ -1,0 +1,294 @@
+//! Attaching channels to rooms, and the locked commit that every change of a room goes through.
+
+use std::future::IntoFuture;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::{Inner, Rooms};
+use crate::clock;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    Access, ChannelBinding, ChannelCategory, ChannelId, EventType, Metadata, ParticipantId,
+    RateLimit, RetryPolicy, RoomEvent, RoomId, Visibility,
+};
+use crate::pipeline::{Scope, announce_lifecycle, lifecycle_event};
+use crate::store::{BindingChange, RoomCommit, RoomSnapshot};
+use crate::sync::RoomLock;
+
+/// How often a change starts over because another process changed the room in between.
+const MOST_CONFLICTS: usize = 32;
+
+/// Attaches a channel to a room; await it to do so.
+#[derive(Debug)]
+#[must_use = "nothing is attached until this is awaited"]
+pub struct AttachChannel {
+    rooms: Rooms,
+    room_id: RoomId,
+    channel_id: ChannelId,
+    category: Option<ChannelCategory>,
+    access: Access,
+    visibility: Visibility,
+    participant_id: Option<ParticipantId>,
+    rate_limit: Option<RateLimit>,
+    retry_policy: Option<RetryPolicy>,
+    metadata: Metadata,
+}
+
+impl Rooms {
+    /// Attaches a registered channel to a room, or replaces its binding there.
+    ///
+    /// ```
+    /// # use roomkit_core::{RoomKit, model::{Access, RetryPolicy}};
+    /// # async fn attach(kit: RoomKit) -> roomkit_core::Result<()> {
+    /// kit.attach_channel("support", "sms-main")
+    ///     .access(Access::ReadWrite)
+    ///     .retry_policy(RetryPolicy::default())
+    ///     .await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// - [`RoomNotFound`](ErrorKind::RoomNotFound), [`RoomClosed`](ErrorKind::RoomClosed).
+    /// - [`ChannelNotRegistered`](ErrorKind::ChannelNotRegistered).
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): a policy or limit is not acceptable.
+    pub fn attach_channel(
+        &self,
+        room: impl Into<RoomId>,
+        channel: impl Into<ChannelId>,
+    ) -> AttachChannel {
+        AttachChannel {
+            rooms: self.clone(),
+            room_id: room.into(),
+            channel_id: channel.into(),
+            category: None,
+            access: Access::ReadWrite,
+            visibility: Visibility::All,
+            participant_id: None,
+            rate_limit: None,
+            retry_policy: None,
+            metadata: Metadata::new(),
+        }
+    }
+}
+
+impl AttachChannel {
+    /// Whether it carries messages or answers them here. Default: what the channel says.
+    pub fn category(mut self, category: ChannelCategory) -> Self {
+        self.category = Some(category);
+        self
+    }
+
+    /// What it may do here. Default: read and write.
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Who may see what it says here. Default: all.
+    pub fn visibility(mut self, visibility: impl Into<Visibility>) -> Self {
+        self.visibility = visibility.into();
+        self
+    }
+
+    /// The participant it belongs to. Default: none.
+    pub fn participant(mut self, participant: impl Into<ParticipantId>) -> Self {
+        self.participant_id = Some(participant.into());
+        self
+    }
+
+    /// How fast it may be delivered to. Default: without limit.
+    pub fn rate_limit(mut self, limit: RateLimit) -> Self {
+        self.rate_limit = Some(limit);
+        self
+    }
+
+    /// How failed deliveries are tried again. Default: not at all.
+    pub fn retry_policy(mut self, policy: RetryPolicy) -> Self {
+        self.retry_policy = Some(policy);
+        self
+    }
+
+    /// Data of this binding (RFC §5.9). Default: none.
+    pub fn metadata(mut self, metadata: Metadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    async fn attach(self) -> Result<Arc<ChannelBinding>> {
+        let inner = Arc::clone(self.rooms.inner());
+        inner.closing.check()?;
+        inner.visible_room(&self.rooms.scope, &self.room_id).await?;
+        let mut binding = default_binding(&inner, &self.room_id, &self.channel_id)?;
+        binding.category = self.category.unwrap_or(binding.category);
+        binding.access = self.access;
+        binding.visibility = self.visibility;
+        binding.participant_id = self.participant_id;
+        binding.rate_limit = self.rate_limit;
+        binding.retry_policy = self.retry_policy;
+        binding.metadata = self.metadata;
+        binding.validate()?;
+        let binding = Arc::new(binding);
+        let change = BindingChange::Put(Arc::clone(&binding));
+        change_binding(
+            &inner,
+            &self.rooms.scope,
+            &self.room_id,
+            &self.channel_id,
+            (
+                EventType::ChannelAttached,
+                "channel_attached",
+                Metadata::new(),
+            ),
+            |_| Ok(change.clone()),
+        )
+        .await?;
+        if let Some(channel) = inner.channel(&self.channel_id) {
+            channel.attached(&self.room_id).await;
+        }
+        Ok(binding)
+    }
+}
+
+impl IntoFuture for AttachChannel {
+    type Output = Result<Arc<ChannelBinding>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.attach().boxed()
+    }
+}
+
+/// The binding of a registered channel with default permissions.
+pub(crate) fn default_binding(
+    inner: &Inner,
+    room: &RoomId,
+    channel: &ChannelId,
+) -> Result<ChannelBinding> {
+    let registered = inner.channel(channel).ok_or_else(|| {
+        Error::new(
+            ErrorKind::ChannelNotRegistered,
+            format!("no channel {channel} is registered"),
+        )
+    })?;
+    let (channel_type, category) = (registered.channel_type(), registered.category());
+    let now = inner.clock.now();
+    let mut binding =
+        ChannelBinding::new(channel.clone(), room.clone(), channel_type, category, now);
+    binding.direction = registered.direction();
+    binding.capabilities = Arc::new(registered.capabilities());
+    Ok(binding)
+}
+
+/// Commits an attachment to a room whose lock the caller holds.
+pub(crate) async fn commit(
+    inner: &Arc<Inner>,
+    room: &RoomSnapshot,
+    binding: ChannelBinding,
+) -> Result<RoomSnapshot> {
+    let channel = binding.channel_id.clone();
+    let event = lifecycle_event(
+        &room.room.id,
+        &channel,
+        EventType::ChannelAttached,
+        "channel_attached",
+        Metadata::new(),
+        inner.clock.now(),
+    );
+    let (commit, event) = binding_commit(inner, room, event, BindingChange::Put(Arc::new(binding)));
+    let receipt = inner.store.commit(commit.into()).await?;
+    let room = first(receipt.rooms)?;
+    announce_lifecycle(inner, &room, &event);
+    if let Some(registered) = inner.channel(&channel) {
+        registered.attached(&room.room.id).await;
+    }
+    Ok(room)
+}
+
+/// A change of a binding with its event, which gets the room's next index.
+fn binding_commit(
+    inner: &Inner,
+    room: &RoomSnapshot,
+    event: Arc<RoomEvent>,
+    change: BindingChange,
+) -> (RoomCommit, Arc<RoomEvent>) {
+    let mut event = Arc::unwrap_or_clone(event);
+    event.index = room.room.next_index();
+    let event = Arc::new(event);
+    let mut commit = RoomCommit::new(room.room.id.clone(), Some(room.version), inner.clock.now());
+    commit.event = Some(Arc::clone(&event));
+    commit.bindings.push(change);
+    (commit, event)
+}
+
+/// Changes a binding under the room's lock and commits the event that says so.
+pub(super) async fn change_binding(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: &RoomId,
+    channel: &ChannelId,
+    (event_type, code, data): (EventType, &str, Metadata),
+    mut change: impl FnMut(&RoomSnapshot) -> Result<BindingChange>,
+) -> Result<RoomSnapshot> {
+    let event = lifecycle_event(room, channel, event_type, code, data, inner.clock.now());
+    let mut committed = None;
+    let snapshot = under_lock(inner, scope, room, |snapshot| {
+        if !snapshot.room.status.accepts_events() {
+            return Err(Error::room_closed(room));
+        }
+        let change = change(snapshot)?;
+        let (commit, event) = binding_commit(inner, snapshot, Arc::clone(&event), change);
+        committed = Some(event);
+        Ok(Some(commit))
+    })
+    .await?;
+    if let Some(event) = committed {
+        announce_lifecycle(inner, &snapshot, &event);
+    }
+    Ok(snapshot)
+}
+
+/// Takes the room's lock and commits what `decide` says about the room as it then is; again where
+/// another process was faster. `None` commits nothing.
+pub(super) async fn under_lock(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: &RoomId,
+    mut decide: impl FnMut(&RoomSnapshot) -> Result<Option<RoomCommit>>,
+) -> Result<RoomSnapshot> {
+    let lock = lock_room(inner, room).await?;
+    for _ in 0..MOST_CONFLICTS {
+        let snapshot = inner.visible_room(scope, room).await?;
+        let Some(mut commit) = decide(&snapshot)? else {
+            return Ok(snapshot);
+        };
+        commit.fencing = lock.token();
+        match inner.store.commit(commit.into()).await {
+            Err(error) if error.kind() == ErrorKind::VersionConflict => {}
+            receipt => return first(receipt?.rooms),
+        }
+    }
+    Err(Error::new(
+        ErrorKind::VersionConflict,
+        format!("room {room} changed {MOST_CONFLICTS} times while it was to be changed"),
+    ))
+}
+
+/// Takes the room's lock, within the time that an event has to get ready.
+pub(super) async fn lock_room(inner: &Inner, room: &RoomId) -> Result<RoomLock> {
+    let limit = inner.settings.process_timeout;
+    let lock = clock::timeout(&*inner.clock, limit, inner.locks.acquire(room)).await;
+    lock.map_err(|clock::Elapsed| {
+        Error::new(
+            ErrorKind::LockTimeout,
+            format!("room {room} was locked for too long"),
+        )
+    })?
+}
+
+fn first(rooms: Vec<RoomSnapshot>) -> Result<RoomSnapshot> {
+    let room = rooms.into_iter().next();
+    room.ok_or_else(|| Error::new(ErrorKind::StoreFailed, "a commit returned no room"))
+}

@@ -1,0 +1,251 @@
+//! The builder of a kit: its parts, each replaceable, and its limits, each with a default.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Channels, FlowControl, Inner, RoomKit};
+use crate::clock::{Clock, SystemClock};
+use crate::error::{Error, ErrorKind, Result};
+use crate::hook::{FrameworkEvents, HookEngine, HookTrigger, RoomHooks};
+use crate::identity::IdentityResolver;
+use crate::model::{AgentResponsePolicy, ChannelType};
+use crate::resilience::CircuitBreakerConfig;
+use crate::router::{
+    ContentTranscoder, DefaultContentTranscoder, DefaultInboundRoomRouter, InboundRoomRouter,
+};
+use crate::store::{ConversationStore, MemoryStore};
+use crate::sync::queue::KeyedQueue;
+use crate::sync::tasks::Tasks;
+use crate::sync::{InProcessLocks, InProcessRealtime, RealtimeBackend, RoomLockManager};
+
+/// The limits and policies of a kit.
+#[derive(Debug, Clone)]
+pub(crate) struct Settings {
+    pub(crate) max_chain_depth: u32,
+    pub(crate) agent_response_policy: AgentResponsePolicy,
+    pub(crate) process_timeout: Duration,
+    pub(crate) identity_timeout: Duration,
+    pub(crate) identity_channel_types: Option<HashSet<ChannelType>>,
+    pub(crate) delivery_timeout: Duration,
+    pub(crate) agent_timeout: Duration,
+    pub(crate) lane_capacity: usize,
+    pub(crate) circuit_breaker: CircuitBreakerConfig,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_chain_depth: 5,
+            agent_response_policy: AgentResponsePolicy::AgentChain,
+            process_timeout: Duration::from_secs(30),
+            identity_timeout: Duration::from_secs(10),
+            identity_channel_types: None,
+            delivery_timeout: Duration::from_secs(60),
+            agent_timeout: Duration::from_secs(600),
+            lane_capacity: 65_536,
+            circuit_breaker: CircuitBreakerConfig::default(),
+        }
+    }
+}
+
+/// Puts a kit together. What is not chosen has its default: everything in memory and in process.
+#[derive(Debug, Default)]
+#[must_use]
+pub struct RoomKitBuilder {
+    settings: Settings,
+    store: Option<Arc<dyn ConversationStore>>,
+    locks: Option<Arc<dyn RoomLockManager>>,
+    realtime: Option<Arc<dyn RealtimeBackend>>,
+    router: Option<Arc<dyn InboundRoomRouter>>,
+    transcoder: Option<Arc<dyn ContentTranscoder>>,
+    identity: Option<Arc<dyn IdentityResolver>>,
+    clock: Option<Arc<dyn Clock>>,
+    room_hooks: Option<Arc<dyn RoomHooks>>,
+    fail_closed: HashSet<HookTrigger>,
+}
+
+impl RoomKitBuilder {
+    /// Where rooms and events are kept. Default: a [`MemoryStore`].
+    pub fn store(mut self, store: Arc<dyn ConversationStore>) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// What serialises a room. Default: [`InProcessLocks`].
+    pub fn locks(mut self, locks: Arc<dyn RoomLockManager>) -> Self {
+        self.locks = Some(locks);
+        self
+    }
+
+    /// What carries ephemeral events. Default: [`InProcessRealtime`].
+    pub fn realtime(mut self, realtime: Arc<dyn RealtimeBackend>) -> Self {
+        self.realtime = Some(realtime);
+        self
+    }
+
+    /// What finds the room of a message. Default: [`DefaultInboundRoomRouter`].
+    pub fn router(mut self, router: Arc<dyn InboundRoomRouter>) -> Self {
+        self.router = Some(router);
+        self
+    }
+
+    /// What adapts content to channels. Default: [`DefaultContentTranscoder`].
+    pub fn transcoder(mut self, transcoder: Arc<dyn ContentTranscoder>) -> Self {
+        self.transcoder = Some(transcoder);
+        self
+    }
+
+    /// What says who a sender is. Default: nobody is asked.
+    pub fn identity(mut self, resolver: Arc<dyn IdentityResolver>) -> Self {
+        self.identity = Some(resolver);
+        self
+    }
+
+    /// Asks the identity resolver only for senders on channels of these types. Default: on all.
+    pub fn identity_channel_types(mut self, types: impl IntoIterator<Item = ChannelType>) -> Self {
+        self.settings.identity_channel_types = Some(types.into_iter().collect());
+        self
+    }
+
+    /// Where time comes from. Default: the machine, through [`SystemClock`].
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = Some(clock);
+        self
+    }
+
+    /// What says which hooks a room has when it is loaded. Default: none but those registered.
+    pub fn room_hooks(mut self, provider: Arc<dyn RoomHooks>) -> Self {
+        self.room_hooks = Some(provider);
+        self
+    }
+
+    /// Points at which a failing hook blocks, besides those that the specification names (RFC §9.3).
+    pub fn fail_closed(mut self, triggers: impl IntoIterator<Item = HookTrigger>) -> Self {
+        self.fail_closed.extend(triggers);
+        self
+    }
+
+    /// How often agents may answer one another: an answer at this depth is blocked. It cannot be
+    /// switched off (RFC §17.5). Default: 5; at least 1.
+    pub fn max_chain_depth(mut self, depth: u32) -> Self {
+        self.settings.max_chain_depth = depth;
+        self
+    }
+
+    /// What an agent's output asks of other agents, in rooms that say nothing else.
+    /// Default: [`AgentResponsePolicy::AgentChain`].
+    pub fn agent_response_policy(mut self, policy: AgentResponsePolicy) -> Self {
+        self.settings.agent_response_policy = policy;
+        self
+    }
+
+    /// How long an event may take until it is ready to commit (RFC §13.6). Default: 30 seconds.
+    pub fn process_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.process_timeout = timeout;
+        self
+    }
+
+    /// How long the identity resolver may take (RFC §11.5). Default: 10 seconds.
+    pub fn identity_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.identity_timeout = timeout;
+        self
+    }
+
+    /// How long one attempt to deliver may take. Default: 60 seconds.
+    pub fn delivery_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.delivery_timeout = timeout;
+        self
+    }
+
+    /// How long an agent may take over one event, tools included. Default: 10 minutes.
+    pub fn agent_timeout(mut self, timeout: Duration) -> Self {
+        self.settings.agent_timeout = timeout;
+        self
+    }
+
+    /// How many events may wait for one channel of one room; further ones fail with `lane_full`.
+    /// Default: 65,536; at least 1.
+    pub fn lane_capacity(mut self, events: usize) -> Self {
+        self.settings.lane_capacity = events;
+        self
+    }
+
+    /// When a failing channel is left alone. Default: after 5 failures in a row, for 60 seconds.
+    pub fn circuit_breaker(mut self, config: CircuitBreakerConfig) -> Self {
+        self.settings.circuit_breaker = config;
+        self
+    }
+
+    /// Puts the kit together.
+    ///
+    /// # Errors
+    /// [`InvalidInput`](ErrorKind::InvalidInput) where a limit is below 1; it names the limit.
+    pub fn build(self) -> Result<RoomKit> {
+        let at_least_one = [
+            ("max_chain_depth", u64::from(self.settings.max_chain_depth)),
+            ("lane_capacity", self.settings.lane_capacity as u64),
+            (
+                "failure_threshold",
+                u64::from(self.settings.circuit_breaker.failure_threshold),
+            ),
+        ];
+        for (name, value) in at_least_one {
+            if value == 0 {
+                return Err(Error::new(
+                    ErrorKind::InvalidInput,
+                    format!("{name}: must be at least 1"),
+                ));
+            }
+        }
+        let timeouts = [
+            ("process_timeout", self.settings.process_timeout),
+            ("identity_timeout", self.settings.identity_timeout),
+            ("delivery_timeout", self.settings.delivery_timeout),
+            ("agent_timeout", self.settings.agent_timeout),
+        ];
+        for (name, timeout) in timeouts {
+            if timeout.is_zero() {
+                return Err(Error::new(
+                    ErrorKind::InvalidInput,
+                    format!("{name}: must not be zero"),
+                ));
+            }
+        }
+        Ok(self.assemble())
+    }
+
+    /// Puts a kit of valid settings together.
+    pub(super) fn assemble(self) -> RoomKit {
+        let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
+        let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
+        let router = self
+            .router
+            .unwrap_or_else(|| Arc::new(DefaultInboundRoomRouter::new(Arc::clone(&store))));
+        let hooks = HookEngine::new(Arc::clone(&clock), self.room_hooks, self.fail_closed);
+        RoomKit::from_inner(Inner {
+            settings: self.settings,
+            store,
+            locks: self
+                .locks
+                .unwrap_or_else(|| Arc::new(InProcessLocks::new())),
+            realtime: self
+                .realtime
+                .unwrap_or_else(|| Arc::new(InProcessRealtime::new())),
+            router,
+            transcoder: self
+                .transcoder
+                .unwrap_or_else(|| Arc::new(DefaultContentTranscoder)),
+            identity: self.identity,
+            clock,
+            hooks: Arc::new(hooks),
+            events: FrameworkEvents::default(),
+            tasks: Arc::new(Tasks::default()),
+            lanes: Arc::new(KeyedQueue::new()),
+            routes: Arc::new(KeyedQueue::new()),
+            flow: FlowControl::default(),
+            channels: Channels::default(),
+            closing: super::close::Closing::default(),
+        })
+    }
+}

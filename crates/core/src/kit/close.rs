@@ -1,0 +1,91 @@
+//! Closing a kit: intake stops, what is under way ends within a deadline, the rest is named.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::RoomKit;
+use crate::clock;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ChannelId, RoomId};
+
+/// Whether a kit still takes anything new.
+#[derive(Debug, Default)]
+pub(super) struct Closing(AtomicBool);
+
+impl Closing {
+    pub(super) fn check(&self) -> Result<()> {
+        if self.0.load(Ordering::Acquire) {
+            Err(closed())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+pub(super) fn closed() -> Error {
+    Error::new(ErrorKind::KitClosed, "the kit is closed")
+}
+
+/// What was left when a kit closed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct CloseReport {
+    /// The lanes that still had something in them, as room and channel.
+    pub lanes: Vec<(RoomId, ChannelId)>,
+    /// How many calls and tasks were still under way.
+    pub running: usize,
+}
+
+impl CloseReport {
+    /// Whether everything ended in time.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        self.lanes.is_empty() && self.running == 0
+    }
+}
+
+impl RoomKit {
+    /// Closes the kit: nothing new is taken, what is under way has until `deadline` to end, the rest
+    /// is aborted and reported. Then channels, realtime backend and store are closed.
+    ///
+    /// # Errors
+    /// Where the store cannot be closed.
+    pub async fn close(&self, deadline: Duration) -> Result<CloseReport> {
+        let inner = self.inner();
+        inner.closing.0.store(true, Ordering::Release);
+        let drained = clock::timeout(&*inner.clock, deadline, inner.tasks.idle()).await;
+        let report = match drained {
+            Ok(()) => CloseReport {
+                lanes: Vec::new(),
+                running: 0,
+            },
+            Err(clock::Elapsed) => {
+                let mut lanes = inner.lanes.keys();
+                lanes.sort();
+                CloseReport {
+                    lanes,
+                    running: inner.tasks.running(),
+                }
+            }
+        };
+        if !report.is_clean() {
+            tracing::warn!(
+                lanes = report.lanes.len(),
+                running = report.running,
+                "closed before all was done"
+            );
+        }
+        inner.tasks.abort_all();
+        for channel in self.channels() {
+            channel.close().await;
+        }
+        inner.realtime.close().await;
+        inner.store.close().await?;
+        Ok(report)
+    }
+
+    /// Returns when nothing is under way: no pass, no delivery, no hook, no listener.
+    pub async fn wait_idle(&self) {
+        self.inner().tasks.idle().await;
+    }
+}

@@ -1,0 +1,298 @@
+//! Events: sending one into a room, and reading the timeline.
+
+use std::future::IntoFuture;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+
+use super::Rooms;
+use crate::context::History;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    ChannelId, EventContent, EventId, EventSource, EventType, Metadata, Observation, ParticipantId,
+    RoomEvent, RoomId, Task, Visibility,
+};
+use crate::pipeline;
+use crate::store::EventQuery;
+
+/// Sends an event into a room in the name of a channel; await it to do so.
+#[derive(Debug)]
+#[must_use = "nothing is sent until this is awaited"]
+pub struct SendEvent {
+    rooms: Rooms,
+    room_id: RoomId,
+    channel_id: ChannelId,
+    content: EventContent,
+    event_type: EventType,
+    participant_id: Option<ParticipantId>,
+    visibility: Visibility,
+    response_visibility: Option<Visibility>,
+    addressed_to: Option<Vec<ChannelId>>,
+    parent_event_id: Option<EventId>,
+    correlation_id: Option<String>,
+    idempotency_key: Option<String>,
+    metadata: Metadata,
+}
+
+impl Rooms {
+    /// Sends an event into a room without a message from outside (RFC §10.5). It passes the same
+    /// hooks and checks, and the future is done when all that it caused is done.
+    ///
+    /// The channel must be attached; `system` always is. A blocked event is returned, its status
+    /// `blocked`.
+    ///
+    /// # Errors
+    /// - [`RoomNotFound`](ErrorKind::RoomNotFound), [`RoomClosed`](ErrorKind::RoomClosed),
+    ///   [`ChannelNotFound`](ErrorKind::ChannelNotFound).
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the content is not acceptable; it names the field.
+    /// - [`Refused`](ErrorKind::Refused): an edit or delete that is not allowed, or a timeout.
+    pub fn send_event(
+        &self,
+        room: impl Into<RoomId>,
+        channel: impl Into<ChannelId>,
+        content: impl Into<EventContent>,
+    ) -> SendEvent {
+        let content = content.into();
+        SendEvent {
+            rooms: self.clone(),
+            room_id: room.into(),
+            channel_id: channel.into(),
+            event_type: content.event_type(),
+            content,
+            participant_id: None,
+            visibility: Visibility::All,
+            response_visibility: None,
+            addressed_to: None,
+            parent_event_id: None,
+            correlation_id: None,
+            idempotency_key: None,
+            metadata: Metadata::new(),
+        }
+    }
+
+    /// Events of a room in index order: `limit` of them after the first `offset`.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound).
+    pub async fn timeline(
+        &self,
+        room: impl Into<RoomId>,
+        offset: usize,
+        limit: usize,
+    ) -> Result<Vec<Arc<RoomEvent>>> {
+        self.events(room, &EventQuery::first(limit).offset(offset))
+            .await
+    }
+
+    /// Events of a room, as `query` asks for them.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound); [`InvalidInput`](ErrorKind::InvalidInput) where
+    /// the query's filter contradicts itself.
+    pub async fn events(
+        &self,
+        room: impl Into<RoomId>,
+        query: &EventQuery,
+    ) -> Result<Vec<Arc<RoomEvent>>> {
+        if let Some(filter) = &query.filter {
+            filter.validate()?;
+        }
+        let room = room.into();
+        let inner = self.inner();
+        inner.visible_room(&self.scope, &room).await?;
+        inner.store.events(&room, query).await
+    }
+
+    /// One event of a room, in its newest version.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound), [`EventNotFound`](ErrorKind::EventNotFound).
+    pub async fn event(
+        &self,
+        room: impl Into<RoomId>,
+        event: impl Into<EventId>,
+    ) -> Result<Arc<RoomEvent>> {
+        let (room, event) = (room.into(), event.into());
+        let inner = self.inner();
+        inner.visible_room(&self.scope, &room).await?;
+        let found = inner.store.event(&room, &event).await?;
+        found.ok_or_else(|| {
+            Error::new(
+                ErrorKind::EventNotFound,
+                format!("room {room} has no event {event}"),
+            )
+        })
+    }
+
+    /// Every version of one event, the oldest first; more than one where it was edited.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound).
+    pub async fn event_versions(
+        &self,
+        room: impl Into<RoomId>,
+        event: impl Into<EventId>,
+    ) -> Result<Vec<Arc<RoomEvent>>> {
+        let (room, event) = (room.into(), event.into());
+        let inner = self.inner();
+        inner.visible_room(&self.scope, &room).await?;
+        inner.store.event_versions(&room, &event).await
+    }
+
+    /// The last `limit` events as one channel of the room may know them (RFC §7.5 rule 8).
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound).
+    pub async fn history_for(
+        &self,
+        room: impl Into<RoomId>,
+        channel: impl Into<ChannelId>,
+        limit: usize,
+    ) -> Result<History> {
+        let (room, channel) = (room.into(), channel.into());
+        let inner = self.inner();
+        let snapshot = inner.visible_room(&self.scope, &room).await?;
+        inner
+            .context(snapshot)
+            .for_reader(&channel)
+            .recent_events(limit)
+            .await
+    }
+
+    /// The tasks of a room, in the order in which they were created.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound).
+    pub async fn tasks(&self, room: impl Into<RoomId>) -> Result<Vec<Task>> {
+        let room = room.into();
+        self.inner().visible_room(&self.scope, &room).await?;
+        self.inner().store.tasks(&room).await
+    }
+
+    /// The observations about a room, in the order in which they were recorded.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound).
+    pub async fn observations(&self, room: impl Into<RoomId>) -> Result<Vec<Observation>> {
+        let room = room.into();
+        self.inner().visible_room(&self.scope, &room).await?;
+        self.inner().store.observations(&room).await
+    }
+}
+
+impl SendEvent {
+    /// What kind of event it is. Default: message, or what the content asks for.
+    pub fn event_type(mut self, event_type: EventType) -> Self {
+        self.event_type = event_type;
+        self
+    }
+
+    /// Who says it. Default: nobody in particular.
+    pub fn participant(mut self, participant: impl Into<ParticipantId>) -> Self {
+        self.participant_id = Some(participant.into());
+        self
+    }
+
+    /// Who may see it. Default: what the channel's binding says.
+    pub fn visibility(mut self, visibility: impl Into<Visibility>) -> Self {
+        self.visibility = visibility.into();
+        self
+    }
+
+    /// Who may see the answers to it. Default: no restriction.
+    pub fn response_visibility(mut self, visibility: impl Into<Visibility>) -> Self {
+        self.response_visibility = Some(visibility.into());
+        self
+    }
+
+    /// The agents that it asks to act; an empty list asks nobody. Default: the room's policy.
+    pub fn addressed_to<C: Into<ChannelId>>(mut self, agents: impl IntoIterator<Item = C>) -> Self {
+        self.addressed_to = Some(agents.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The event it replies to, which becomes the root of its thread.
+    pub fn parent(mut self, event: impl Into<EventId>) -> Self {
+        self.parent_event_id = Some(event.into());
+        self
+    }
+
+    /// The application's own reference.
+    pub fn correlation_id(mut self, id: impl Into<String>) -> Self {
+        self.correlation_id = Some(id.into());
+        self
+    }
+
+    /// Tells a repeat: a second event with this key in this room is the first one again.
+    pub fn idempotency_key(mut self, key: impl Into<String>) -> Self {
+        self.idempotency_key = Some(key.into());
+        self
+    }
+
+    /// Data of the application.
+    pub fn metadata(mut self, metadata: Metadata) -> Self {
+        self.metadata = metadata;
+        self
+    }
+
+    async fn send(self) -> Result<Arc<RoomEvent>> {
+        let Self {
+            rooms,
+            room_id,
+            channel_id,
+            content,
+            ..
+        } = self;
+        let inner = Arc::clone(rooms.inner());
+        inner.closing.check()?;
+        let source = if channel_id == *super::SYSTEM_CHANNEL {
+            EventSource::system()
+        } else {
+            let room = inner.visible_room(&rooms.scope, &room_id).await?;
+            let channel_type = match room.binding(&channel_id) {
+                Some(binding) => binding.channel_type.clone(),
+                None if !room.room.status.accepts_events() => {
+                    return Err(Error::room_closed(&room_id));
+                }
+                None => return Err(Error::not_attached(&channel_id, &room_id)),
+            };
+            let mut source = EventSource::new(channel_id.clone(), channel_type);
+            source.provider = inner
+                .channel(&channel_id)
+                .and_then(|channel| channel.provider_name());
+            source
+        };
+        let mut event = RoomEvent::new(room_id, source, content, inner.clock.now());
+        event.event_type = self.event_type;
+        event.source.participant_id = self.participant_id;
+        event.visibility = self.visibility;
+        event.response_visibility = self.response_visibility;
+        event.addressed_to = self.addressed_to;
+        event.parent_event_id = self.parent_event_id;
+        event.correlation_id = self.correlation_id;
+        event.idempotency_key = self.idempotency_key;
+        event.metadata = self.metadata;
+        let (running, scope) = (Arc::clone(&inner), rooms.scope.clone());
+        let sent = inner.tasks.run_to_end(async move {
+            let accepted = pipeline::direct::accept(&running, &scope, event).await?;
+            Ok(accepted.settle().await)
+        });
+        let result = sent.await.unwrap_or_else(|| Err(super::close::closed()))?;
+        result.event.ok_or_else(|| {
+            Error::new(
+                ErrorKind::EventNotFound,
+                "the event of an earlier call is gone",
+            )
+        })
+    }
+}
+
+impl IntoFuture for SendEvent {
+    type Output = Result<Arc<RoomEvent>>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        self.send().boxed()
+    }
+}

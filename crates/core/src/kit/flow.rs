@@ -1,0 +1,97 @@
+//! Flow to providers: the circuit breaker of each channel and the rate of each binding.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use super::Inner;
+use crate::model::{ChannelBinding, ChannelId, DeliveryOutcome, FrameworkEventType};
+use crate::pipeline::LaneKey;
+use crate::resilience::{BreakerTransition, CircuitBreaker, TokenBucket};
+use crate::sync::lock;
+
+/// How many buckets are kept before the full ones are forgotten.
+const MOST_BUCKETS: usize = 4_096;
+
+#[derive(Debug, Default)]
+pub(crate) struct FlowControl {
+    /// Only channels whose last delivery failed have one.
+    breakers: Mutex<HashMap<ChannelId, CircuitBreaker>>,
+    buckets: Mutex<HashMap<LaneKey, TokenBucket>>,
+}
+
+impl FlowControl {
+    /// Waits until the binding's rate lets one more delivery pass.
+    pub(crate) async fn wait_for_rate(&self, inner: &Inner, binding: &ChannelBinding) {
+        let Some(limit) = &binding.rate_limit else {
+            return;
+        };
+        loop {
+            let now = inner.clock.elapsed();
+            let taken = {
+                let mut buckets = lock(&self.buckets);
+                if buckets.len() >= MOST_BUCKETS {
+                    buckets.retain(|_, bucket| !bucket.is_full(now));
+                }
+                let key = (binding.room_id.clone(), binding.channel_id.clone());
+                buckets
+                    .entry(key)
+                    .or_insert_with(|| TokenBucket::new(limit, now))
+                    .take(now)
+            };
+            let Err(wait) = taken else { return };
+            inner.clock.sleep(wait).await;
+        }
+    }
+
+    /// Whether the channel's breaker lets a delivery be tried.
+    pub(crate) fn allow(&self, inner: &Inner, channel: &ChannelId) -> bool {
+        let mut breakers = lock(&self.breakers);
+        breakers
+            .get_mut(channel)
+            .is_none_or(|breaker| breaker.allow(inner.clock.elapsed()))
+    }
+
+    /// Gives back a try that is to be repeated.
+    pub(crate) fn release(&self, channel: &ChannelId) {
+        if let Some(breaker) = lock(&self.breakers).get_mut(channel) {
+            breaker.released();
+        }
+    }
+
+    /// Takes note of how a delivery ended. A failure that trying again cannot help says nothing
+    /// about the provider.
+    pub(crate) fn note(&self, inner: &Inner, channel: &ChannelId, outcome: &DeliveryOutcome) {
+        let mut breakers = lock(&self.breakers);
+        let transition = match outcome {
+            DeliveryOutcome::Sent { .. } => breakers
+                .remove(channel)
+                .and_then(|mut breaker| breaker.succeeded()),
+            DeliveryOutcome::Failed(error) if !error.retryable => {
+                if let Some(breaker) = breakers.get_mut(channel) {
+                    breaker.released();
+                }
+                None
+            }
+            DeliveryOutcome::Failed(_) | DeliveryOutcome::Unknown(_) => breakers
+                .entry(channel.clone())
+                .or_insert_with(|| CircuitBreaker::new(inner.settings.circuit_breaker))
+                .failed(inner.clock.elapsed()),
+        };
+        drop(breakers);
+        let (event_type, failures) = match transition {
+            None => return,
+            Some(BreakerTransition::Opened) => (
+                FrameworkEventType::CircuitBreakerOpened,
+                Some(inner.settings.circuit_breaker.failure_threshold),
+            ),
+            Some(BreakerTransition::Closed) => (FrameworkEventType::CircuitBreakerClosed, None),
+        };
+        tracing::warn!(channel_id = %channel, event = event_type.as_str(), "circuit breaker");
+        inner.emit(event_type, |event| {
+            event.channel_id = Some(channel.clone());
+            if let Some(failures) = failures {
+                event.data.insert("failure_count", failures);
+            }
+        });
+    }
+}

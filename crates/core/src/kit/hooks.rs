@@ -1,0 +1,145 @@
+//! Registering hooks and listeners, and running the hooks of points outside the pipeline.
+
+use std::future::Future;
+
+use super::{RoomKit, Rooms};
+use crate::error::Result;
+use crate::hook::{Hook, HookOptions, HookPoint, HookVerdict, IntoHookReturn};
+use crate::model::{FrameworkEvent, FrameworkEventType, RoomId};
+
+impl RoomKit {
+    /// Registers a hook for all rooms. `options` is its name, or [`HookOptions`].
+    ///
+    /// ```
+    /// # use roomkit_core::{RoomKit, hook::{BeforeBroadcast, HookResult}};
+    /// let kit = RoomKit::new();
+    /// kit.hook(BeforeBroadcast, "profanity_filter", |event, _ctx| async move {
+    ///     match event.text() {
+    ///         Some(text) if text.contains("badword") => HookResult::block("profanity"),
+    ///         _ => HookResult::allow(),
+    ///     }
+    /// });
+    /// ```
+    pub fn hook<P, F, Fut>(&self, point: P, options: impl Into<HookOptions>, function: F)
+    where
+        P: HookPoint,
+        F: Fn(P::Payload, crate::context::RoomContext) -> Fut + Send + Sync + 'static,
+        Fut: Future + Send + 'static,
+        Fut::Output: IntoHookReturn<P::Returns>,
+    {
+        self.inner().hooks.add(Hook::new(point, options, function));
+    }
+
+    /// Registers a hook that only looks on, after the pass, also where other hooks decide.
+    pub fn observe<P, F, Fut>(&self, point: P, options: impl Into<HookOptions>, function: F)
+    where
+        P: HookPoint,
+        F: Fn(P::Payload, crate::context::RoomContext) -> Fut + Send + Sync + 'static,
+        Fut: Future + Send + 'static,
+        Fut::Output: IntoHookReturn<()>,
+    {
+        self.inner()
+            .hooks
+            .add(Hook::observer(point, options, function));
+    }
+
+    /// Registers a hook that was made elsewhere.
+    pub fn add_hook(&self, hook: Hook) {
+        self.inner().hooks.add(hook);
+    }
+
+    /// Removes the hooks of this name that hold for all rooms; `false` when there was none.
+    pub fn remove_hook(&self, name: &str) -> bool {
+        self.inner().hooks.remove(name)
+    }
+
+    /// Calls `listener` with every framework event of one type, in order (RFC §8.2).
+    ///
+    /// ```
+    /// # use roomkit_core::RoomKit;
+    /// let kit = RoomKit::new();
+    /// kit.on("room_created", |event| async move {
+    ///     println!("room created: {:?}", event.room_id);
+    /// });
+    /// ```
+    pub fn on<F, Fut>(&self, event_type: impl Into<FrameworkEventType>, listener: F)
+    where
+        F: Fn(FrameworkEvent) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.inner()
+            .events
+            .listen(Some(event_type.into()), listener);
+    }
+
+    /// Calls `listener` with every framework event, in order.
+    pub fn on_any<F, Fut>(&self, listener: F)
+    where
+        F: Fn(FrameworkEvent) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        self.inner().events.listen(None, listener);
+    }
+}
+
+impl Rooms {
+    /// Registers a hook for one room.
+    ///
+    /// It lasts as long as this process; hooks that are to survive a restart come from a
+    /// [`RoomHooks`](crate::hook::RoomHooks) provider.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](crate::ErrorKind::RoomNotFound).
+    pub async fn add_room_hook(&self, room: impl Into<RoomId>, hook: Hook) -> Result<()> {
+        let room = room.into();
+        self.inner().visible_room(&self.scope, &room).await?;
+        self.inner().hooks.add_to_room(&room, hook);
+        Ok(())
+    }
+
+    /// Removes the hooks of this name from one room; `false` when there was none.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](crate::ErrorKind::RoomNotFound).
+    pub async fn remove_room_hook(&self, room: impl Into<RoomId>, name: &str) -> Result<bool> {
+        let room = room.into();
+        self.inner().visible_room(&self.scope, &room).await?;
+        Ok(self.inner().hooks.remove_from_room(&room, name))
+    }
+
+    /// Runs the hooks of a point of a channel's own: those that decide, one after the other, then
+    /// those that look on, in the background. Their tasks and observations are stored.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](crate::ErrorKind::RoomNotFound), or where the store fails.
+    pub async fn run_hooks<P: HookPoint>(
+        &self,
+        _point: P,
+        room: impl Into<RoomId>,
+        payload: P::Payload,
+    ) -> Result<HookVerdict<P::Payload>> {
+        let room = room.into();
+        let inner = self.inner();
+        let snapshot = inner.visible_room(&self.scope, &room).await?;
+        inner.hooks.load(&snapshot.room).await?;
+        let context = inner.context(snapshot);
+        if P::MODE == crate::hook::HookMode::Async {
+            inner.observe::<P>(&context, &payload);
+            return Ok(HookVerdict::Allowed(payload));
+        }
+        let outcome = inner.hooks.run::<P>(&context, payload, |_| Ok(())).await;
+        let effects = outcome.effects;
+        crate::pipeline::pass::store_effects(
+            inner,
+            &room,
+            effects.tasks,
+            effects.observations,
+            crate::model::Metadata::new(),
+        )
+        .await?;
+        if let HookVerdict::Allowed(payload) = &outcome.verdict {
+            inner.observe::<P>(&context, payload);
+        }
+        Ok(outcome.verdict)
+    }
+}

@@ -1,0 +1,77 @@
+//! Messages from outside.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::{Rooms, close};
+use crate::error::Result;
+use crate::model::{InboundMessage, InboundResult};
+use crate::pipeline;
+
+/// Waits for the deliveries of a message whose caller did not.
+#[derive(Debug)]
+pub struct DeliveryHandle {
+    settled: oneshot::Receiver<InboundResult>,
+}
+
+impl DeliveryHandle {
+    /// The result once the event and all that it caused is done, with its delivery results.
+    /// Dropping the handle does not stop the deliveries.
+    ///
+    /// # Errors
+    /// [`KitClosed`](crate::ErrorKind::KitClosed): the kit went away before.
+    pub async fn wait(self) -> Result<InboundResult> {
+        self.settled.await.map_err(|_gone| close::closed())
+    }
+}
+
+impl Rooms {
+    /// Takes a message through the pipeline (RFC §10.1). Returns when the event and all that it
+    /// caused is done: deliveries, agents' answers and what follows from them.
+    ///
+    /// A message that is refused is a result, `blocked` with its reason. The call may be dropped at
+    /// any time; a pass that has begun goes on to its end.
+    ///
+    /// # Errors
+    /// - [`ChannelNotRegistered`](crate::ErrorKind::ChannelNotRegistered).
+    /// - [`RoomNotFound`](crate::ErrorKind::RoomNotFound): the room that is named is another
+    ///   organisation's.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the content is not acceptable; it names the field.
+    /// - [`StoreFailed`](crate::ErrorKind::StoreFailed), [`KitClosed`](crate::ErrorKind::KitClosed).
+    pub async fn process_inbound(&self, message: InboundMessage) -> Result<InboundResult> {
+        let inner = self.inner();
+        inner.closing.check()?;
+        let (running, scope) = (Arc::clone(inner), self.scope.clone());
+        let processed = inner.tasks.run_to_end(async move {
+            let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
+            Ok(accepted.settle().await)
+        });
+        processed.await.unwrap_or_else(|| Err(close::closed()))
+    }
+
+    /// As [`process_inbound`](Self::process_inbound), but returns once the event is committed or
+    /// refused; deliveries go on in the background, and the handle waits for them.
+    ///
+    /// # Errors
+    /// As [`process_inbound`](Self::process_inbound).
+    pub async fn process_inbound_deferred(
+        &self,
+        message: InboundMessage,
+    ) -> Result<(InboundResult, DeliveryHandle)> {
+        let inner = self.inner();
+        inner.closing.check()?;
+        let (running, scope) = (Arc::clone(inner), self.scope.clone());
+        let accepted = inner.tasks.run_to_end(async move {
+            let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
+            let result = accepted.result.clone();
+            let (sender, settled) = oneshot::channel();
+            running.tasks.spawn(async move {
+                // Nobody may be waiting.
+                let _ = sender.send(accepted.settle().await);
+            });
+            Ok((result, DeliveryHandle { settled }))
+        });
+        accepted.await.unwrap_or_else(|| Err(close::closed()))
+    }
+}

@@ -1,0 +1,240 @@
+//! The kit: everything an application calls, a file per group of methods.
+//!
+//! [`RoomKit`] is the whole; [`Rooms`] is what concerns rooms, and may be scoped to an organisation.
+
+pub(crate) mod attach;
+mod bindings;
+mod builder;
+mod channels;
+mod close;
+mod events;
+pub(crate) mod flow;
+mod hooks;
+mod inbound;
+mod realtime;
+mod rooms;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, LazyLock, RwLock, Weak};
+
+pub use attach::AttachChannel;
+pub use builder::RoomKitBuilder;
+pub use close::CloseReport;
+pub use events::SendEvent;
+pub use inbound::DeliveryHandle;
+pub use rooms::RoomOptions;
+
+use self::builder::Settings;
+use self::flow::FlowControl;
+use crate::channel::Channel;
+use crate::clock::Clock;
+use crate::context::RoomContext;
+use crate::error::{Error, Result};
+use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
+use crate::identity::IdentityResolver;
+use crate::model::{ChannelId, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId};
+use crate::pipeline::{Lanes, RouteKey, Scope};
+use crate::router::{ContentTranscoder, InboundRoomRouter};
+use crate::store::{ConversationStore, RoomSnapshot};
+use crate::sync::queue::KeyedQueue;
+use crate::sync::tasks::Tasks;
+use crate::sync::{RealtimeBackend, RoomLockManager, read};
+
+/// The channel id of what the framework itself says.
+pub(crate) static SYSTEM_CHANNEL: LazyLock<ChannelId> = LazyLock::new(|| ChannelId::from("system"));
+
+/// All parts of a kit; what runs in the background holds this, and not the kit itself.
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) settings: Settings,
+    pub(crate) store: Arc<dyn ConversationStore>,
+    pub(crate) locks: Arc<dyn RoomLockManager>,
+    pub(crate) realtime: Arc<dyn RealtimeBackend>,
+    pub(crate) router: Arc<dyn InboundRoomRouter>,
+    pub(crate) transcoder: Arc<dyn ContentTranscoder>,
+    pub(crate) identity: Option<Arc<dyn IdentityResolver>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) hooks: Arc<HookEngine>,
+    pub(crate) events: FrameworkEvents,
+    pub(crate) tasks: Arc<Tasks>,
+    pub(crate) lanes: Lanes,
+    pub(crate) routes: Arc<KeyedQueue<RouteKey>>,
+    pub(crate) flow: FlowControl,
+    channels: Channels,
+    closing: close::Closing,
+}
+
+/// The registered channels.
+#[derive(Default)]
+struct Channels(RwLock<HashMap<ChannelId, Arc<dyn Channel>>>);
+
+impl fmt::Debug for Channels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(read(&self.0).keys()).finish()
+    }
+}
+
+impl Inner {
+    pub(crate) fn channel(&self, id: &ChannelId) -> Option<Arc<dyn Channel>> {
+        read(&self.channels.0).get(id).cloned()
+    }
+
+    pub(crate) fn context(&self, room: RoomSnapshot) -> RoomContext {
+        RoomContext::new(room, Arc::clone(&self.store), Arc::clone(&self.clock))
+    }
+
+    /// The room, if there is one that the scope can see.
+    pub(crate) async fn visible_room(&self, scope: &Scope, room: &RoomId) -> Result<RoomSnapshot> {
+        let found = self.store.room(room).await?;
+        found
+            .filter(|found| scope.admits(&found.room))
+            .ok_or_else(|| Error::room_not_found(room))
+    }
+
+    /// Starts the observing hooks of a point.
+    pub(crate) fn observe<P: HookPoint>(
+        self: &Arc<Self>,
+        context: &RoomContext,
+        payload: &P::Payload,
+    ) {
+        self.hooks.observe::<P>(&self.tasks, context, payload);
+    }
+
+    /// Tells the listeners of a framework event; `fill` is called only where there is one.
+    pub(crate) fn emit(
+        &self,
+        event_type: FrameworkEventType,
+        fill: impl FnOnce(&mut FrameworkEvent),
+    ) {
+        self.events.emit(&self.tasks, &event_type, || {
+            let mut event = FrameworkEvent::new(event_type.clone(), self.clock.now());
+            fill(&mut event);
+            event
+        });
+    }
+}
+
+/// Aborts what is under way when the last handle of a kit goes.
+#[derive(Debug)]
+struct Alive {
+    inner: Arc<Inner>,
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.inner.tasks.abort_all();
+    }
+}
+
+/// The conversation framework: rooms, the channels that join them, and the pipeline between.
+///
+/// A clone is another handle of the same kit. What concerns rooms are the methods of [`Rooms`],
+/// to which a kit dereferences; here they see the rooms of every organisation. When the last handle
+/// is dropped, everything that is under way is aborted; [`close`](Self::close) lets it end first.
+#[derive(Debug, Clone)]
+pub struct RoomKit {
+    rooms: Rooms,
+}
+
+impl RoomKit {
+    /// A kit with the defaults: everything in memory and in this process.
+    #[must_use]
+    pub fn new() -> Self {
+        builder::RoomKitBuilder::default().assemble()
+    }
+
+    /// A kit whose parts and limits are chosen.
+    #[must_use]
+    pub fn builder() -> RoomKitBuilder {
+        RoomKitBuilder::default()
+    }
+
+    fn from_inner(inner: Inner) -> Self {
+        let inner = Arc::new(inner);
+        Self {
+            rooms: Rooms {
+                alive: Arc::new(Alive { inner }),
+                scope: Scope(None),
+            },
+        }
+    }
+
+    /// The same kit, every call scoped to one organisation: rooms of others are not found, new
+    /// rooms belong to it.
+    #[must_use]
+    pub fn org(&self, organization: impl Into<OrganizationId>) -> Rooms {
+        Rooms {
+            alive: Arc::clone(&self.rooms.alive),
+            scope: Scope(Some(organization.into())),
+        }
+    }
+
+    /// A reference for channels, which must not keep their kit alive.
+    #[must_use]
+    pub fn downgrade(&self) -> WeakKit {
+        WeakKit {
+            alive: Arc::downgrade(&self.rooms.alive),
+        }
+    }
+
+    /// The kit's store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn ConversationStore> {
+        &self.rooms.inner().store
+    }
+}
+
+impl Default for RoomKit {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Deref for RoomKit {
+    type Target = Rooms;
+
+    fn deref(&self) -> &Rooms {
+        &self.rooms
+    }
+}
+
+/// The rooms of a kit, or of one organisation of it: everything that is done to and in rooms.
+#[derive(Debug, Clone)]
+pub struct Rooms {
+    alive: Arc<Alive>,
+    scope: Scope,
+}
+
+impl Rooms {
+    fn inner(&self) -> &Arc<Inner> {
+        &self.alive.inner
+    }
+
+    /// The organisation to which calls are scoped; `None` for the kit itself.
+    #[must_use]
+    pub fn organization(&self) -> Option<&OrganizationId> {
+        self.scope.0.as_ref()
+    }
+}
+
+/// A kit that may be gone by now.
+#[derive(Debug, Clone)]
+pub struct WeakKit {
+    alive: Weak<Alive>,
+}
+
+impl WeakKit {
+    /// The kit, if it is still there.
+    #[must_use]
+    pub fn upgrade(&self) -> Option<RoomKit> {
+        let alive = self.alive.upgrade()?;
+        Some(RoomKit {
+            rooms: Rooms {
+                alive,
+                scope: Scope(None),
+            },
+        })
+    }
+}

@@ -1,0 +1,270 @@
+//! The judgement on an event, in the one order that nothing changes: status, repeat, edit or
+//! delete, chain depth, hooks, the source's right to write.
+
+use std::sync::Arc;
+
+use super::pass::{Block, Hooked, Origin, Pass};
+use super::{Refusal, Scope, edit, gate};
+use crate::error::{Error, Result};
+use crate::hook::{BeforeBroadcast, HookEffects, HookVerdict};
+use crate::kit::{Inner, attach};
+use crate::model::{
+    EventContent, EventStatus, EventType, Metadata, Observation, RoomEvent, RoomId, RoomStatus,
+};
+use crate::router::visibility;
+use crate::store::{IdempotentOutcome, RoomCommit, RoomSnapshot, RoomUpdate, Speaker};
+
+/// What is to become of an event.
+pub(super) enum Decision {
+    Refused(Refusal),
+    Repeated(IdempotentOutcome),
+    /// It is to be committed as it now stands in the pass, blocked or not.
+    Ready(Box<RoomCommit>, Option<Block>),
+}
+
+pub(super) async fn decide(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room_id: &RoomId,
+    pass: &mut Pass,
+) -> Result<Decision> {
+    let mut room = inner.visible_room(scope, room_id).await?;
+    if !room.room.status.accepts_events() {
+        return Ok(Decision::Refused(Refusal::RoomClosed));
+    }
+    if let Some(key) = &pass.draft.idempotency_key
+        && let Some(outcome) = inner.store.idempotent_outcome(room_id, key).await?
+    {
+        return Ok(Decision::Repeated(outcome));
+    }
+    if let Some(attached) = attach_unbound(inner, &room, pass).await? {
+        room = attached;
+    }
+    normalise(inner, room_id, pass).await?;
+    let target = match edit::target_of(&pass.draft.content).cloned() {
+        None => None,
+        Some(target) => match edit::authorize(inner, &room, &pass.draft, &target).await? {
+            Ok(target) => Some(target),
+            Err(refusal) => return Ok(Decision::Refused(refusal)),
+        },
+    };
+    let block = judge(inner, &room, pass).await?;
+    Ok(Decision::Ready(
+        Box::new(prepare(inner, &room, pass, target, block.as_ref())),
+        block,
+    ))
+}
+
+/// Attaches the channel of an inbound that is not attached, unless it was detached before.
+async fn attach_unbound(
+    inner: &Arc<Inner>,
+    room: &RoomSnapshot,
+    pass: &Pass,
+) -> Result<Option<RoomSnapshot>> {
+    let channel = &pass.draft.source.channel_id;
+    if pass.origin.is_system(&pass.draft) || room.binding(channel).is_some() {
+        return Ok(None);
+    }
+    match &pass.origin {
+        Origin::Inbound { .. } if !room.detached.contains(channel) => {
+            let binding = attach::default_binding(inner, &room.room.id, channel)?;
+            attach::commit(inner, room, binding).await.map(Some)
+        }
+        Origin::Direct => Err(Error::not_attached(channel, &room.room.id)),
+        _ => Ok(None),
+    }
+}
+
+/// Makes a reply point at the root of its thread; threads have two levels (RFC §5.2).
+async fn normalise(inner: &Inner, room: &RoomId, pass: &mut Pass) -> Result<()> {
+    let Some(parent) = &pass.draft.parent_event_id else {
+        return Ok(());
+    };
+    let parent = inner.store.event(room, parent).await?;
+    let root = parent.map(|parent| parent.parent_event_id.clone().unwrap_or(parent.id.clone()));
+    if root != pass.draft.parent_event_id {
+        pass.draft.edit().parent_event_id = root;
+    }
+    Ok(())
+}
+
+/// Chain depth, hooks, gate. What the hooks said once holds for every later try.
+async fn judge(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> Result<Option<Block>> {
+    let too_deep = pass.draft.chain_depth >= inner.settings.max_chain_depth;
+    if too_deep && matches!(pass.origin, Origin::Reply { .. }) {
+        return Ok(Some(Refusal::EventChainDepthLimit.into()));
+    }
+    if pass.hooked.is_none() {
+        pass.hooked = Some(run_hooks(inner, room, pass).await?);
+    }
+    if let Some(block) = pass.hooked.as_ref().and_then(|hooked| hooked.block.clone()) {
+        return Ok(Some(block));
+    }
+    let binding = room.binding(&pass.draft.source.channel_id);
+    Ok(
+        gate::may_write(&pass.origin, &pass.draft, binding.map(|binding| &**binding))
+            .err()
+            .map(Into::into),
+    )
+}
+
+async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> Result<Hooked> {
+    inner.hooks.load(&room.room).await?;
+    let context = inner.context(room.clone());
+    let before = pass.draft.clone();
+    let acceptable = |changed: &crate::draft::EventDraft| {
+        changed
+            .content
+            .validate()
+            .map_err(|invalid| invalid.to_string())?;
+        edit::still_about(&before.content, &changed.content)
+    };
+    let outcome = inner
+        .hooks
+        .run::<BeforeBroadcast>(&context, pass.draft.clone(), acceptable)
+        .await;
+    let mut effects = outcome.effects;
+    if matches!(pass.origin, Origin::Injected) {
+        effects.injected.clear();
+    }
+    let block = match outcome.verdict {
+        HookVerdict::Allowed(draft) => {
+            drop(before);
+            pass.stated = draft.visibility.clone();
+            pass.draft = draft;
+            None
+        }
+        HookVerdict::Blocked { reason, blocked_by } => Some(Block {
+            reason,
+            blocked_by,
+            refusal: None,
+        }),
+    };
+    Ok(Hooked {
+        block,
+        effects,
+        failures: outcome.failures,
+    })
+}
+
+/// Finishes the event in the pass and puts together all that is committed with it.
+fn prepare(
+    inner: &Inner,
+    room: &RoomSnapshot,
+    pass: &mut Pass,
+    target: Option<Arc<RoomEvent>>,
+    block: Option<&Block>,
+) -> RoomCommit {
+    let now = inner.clock.now();
+    let source = room.binding(&pass.draft.source.channel_id).cloned();
+    let response = match &pass.origin {
+        Origin::Reply { trigger } => trigger.response_visibility.as_ref(),
+        _ => None,
+    };
+    let visibility = visibility::stamp(&pass.stated, source.as_deref(), response, room);
+    let event = pass.draft.edit();
+    event.index = room.room.next_index();
+    event.visibility = visibility;
+    event.blocked_by = block.map(|block| block.blocked_by.clone());
+    event.status = if block.is_some() {
+        EventStatus::Blocked
+    } else {
+        EventStatus::Delivered
+    };
+    let event = pass.draft.share();
+
+    let mut commit = RoomCommit::new(room.room.id.clone(), Some(room.version), now);
+    if let (None, Some(target)) = (block, target) {
+        commit.edited = Some(Arc::new(edit::apply(&target, &event.content)));
+    }
+    if let Origin::Inbound { sender_id, person } = &pass.origin {
+        commit.speaker = event
+            .source
+            .participant_id
+            .clone()
+            .map(|participant_id| Speaker {
+                participant_id,
+                sender_id: sender_id.clone(),
+                channel_id: event.source.channel_id.clone(),
+                channel_type: event.source.channel_type.clone(),
+            });
+        commit.participants.extend(person.as_deref().cloned());
+    }
+    commit.idempotency = event.idempotency_key.clone().map(|key| IdempotentOutcome {
+        key,
+        event_id: event.id.clone(),
+        blocked: block.is_some(),
+        reason: block.map(|block| block.reason.clone()),
+    });
+    commit.tasks.clone_from(&pass.tasks);
+    commit.observations.clone_from(&pass.observations);
+    if let Some(Hooked {
+        effects: HookEffects {
+            tasks,
+            observations,
+            ..
+        },
+        ..
+    }) = &pass.hooked
+    {
+        commit.tasks.extend_from_slice(tasks);
+        commit.observations.extend_from_slice(observations);
+    }
+    if block.and_then(|block| block.refusal) == Some(Refusal::EventChainDepthLimit) {
+        commit.observations.push(depth_exceeded(&event, now));
+    }
+    merge_metadata(&mut commit, pass.metadata_updates.clone());
+    let resumes = room.room.status == RoomStatus::Paused && block.is_none();
+    if resumes && !matches!(pass.origin, Origin::Injected) {
+        commit.room.get_or_insert_default().status = Some(RoomStatus::Active);
+    }
+    commit.event = Some(event);
+    commit
+}
+
+/// Sets entries of the room's metadata with the commit.
+pub(super) fn merge_metadata(commit: &mut RoomCommit, updates: Metadata) {
+    if !updates.is_empty() {
+        let room: &mut RoomUpdate = commit.room.get_or_insert_default();
+        room.merge_metadata = updates;
+    }
+}
+
+fn depth_exceeded(event: &RoomEvent, at: chrono::DateTime<chrono::Utc>) -> Observation {
+    let content = format!("chain depth {} reached", event.chain_depth);
+    let channel = event.source.channel_id.clone();
+    Observation::new(
+        event.room_id.clone(),
+        channel,
+        "event_chain_depth_exceeded",
+        content,
+        at,
+    )
+}
+
+impl Origin {
+    /// Whether the event is the framework's or a hook's own, or the application's in its name.
+    pub(super) fn is_system(&self, event: &RoomEvent) -> bool {
+        matches!(self, Self::Injected) || event.source.channel_id == *crate::kit::SYSTEM_CHANNEL
+    }
+}
+
+/// The type that content asks for: an edit is an edit whatever the message says it is.
+pub(crate) fn type_of(content: &EventContent, stated: EventType) -> Result<EventType> {
+    let by_content = match content {
+        EventContent::Edit(_) => Some(EventType::Edit),
+        EventContent::Delete(_) => Some(EventType::Delete),
+        _ => None,
+    };
+    match (by_content, stated) {
+        (Some(event_type), _) => Ok(event_type),
+        (None, EventType::Edit | EventType::Delete) => Err(Error::new(
+            crate::ErrorKind::InvalidInput,
+            format!(
+                "content: a {stated} event needs {stated} content, not {}",
+                content.type_name()
+            ),
+        )),
+        (None, stated) => Ok(stated),
+    }
+}

@@ -1,0 +1,231 @@
+//! One delivery: an event goes to one channel, which carries it or reacts to it (RFC §10.2 step 3).
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+
+use super::lane::LaneTicket;
+use super::stream;
+use crate::channel::{Channel, ChannelOutput, Response};
+use crate::clock::{self, Elapsed};
+use crate::context::RoomContext;
+use crate::error::{Error, Result};
+use crate::kit::Inner;
+use crate::model::{ChannelBinding, DeliveryError, DeliveryOutcome, DeliveryResult, RoomEvent};
+use crate::resilience::{backoff, may_retry};
+use crate::router::adapt;
+
+/// A delivery that is planned, with its place in the lane.
+pub(crate) struct Job {
+    pub(super) kind: JobKind,
+    /// The binding's place in the room.
+    pub(super) order: usize,
+    pub(super) event: Arc<RoomEvent>,
+    pub(super) binding: Arc<ChannelBinding>,
+    /// The binding the event came through, where there is one.
+    pub(super) source: Option<Arc<ChannelBinding>>,
+    /// `None` where the channel is attached but not registered in this process.
+    pub(super) channel: Option<Arc<dyn Channel>>,
+    pub(super) context: RoomContext,
+    /// `None` where the lane was full.
+    pub(super) place: Option<LaneTicket>,
+}
+
+/// What the channel is to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum JobKind {
+    /// Carry the event to its receiver.
+    Deliver,
+    /// React to it.
+    React,
+}
+
+/// What became of a job.
+pub(super) struct Done {
+    pub(super) kind: JobKind,
+    pub(super) order: usize,
+    pub(super) event: Arc<RoomEvent>,
+    pub(super) binding: Arc<ChannelBinding>,
+    /// `None` where nothing had to be delivered: the transcoder skipped it.
+    pub(super) result: Option<DeliveryResult>,
+    pub(super) output: Option<ChannelOutput>,
+}
+
+/// Waits for the job's turn in its lane and does it. The place is kept over every retry.
+pub(super) async fn run(inner: &Inner, job: Job) -> Done {
+    let Job {
+        kind,
+        order,
+        event,
+        binding,
+        source,
+        channel,
+        context,
+        place,
+    } = job;
+    let mut done = Done {
+        kind,
+        order,
+        event,
+        binding,
+        result: None,
+        output: None,
+    };
+    let (outcome, attempts) = match (&place, &channel) {
+        (None, _) => (
+            refused("lane_full", "too much is waiting for this channel", true),
+            0,
+        ),
+        (_, None) => (
+            refused(
+                "channel_not_registered",
+                "no such channel in this process",
+                false,
+            ),
+            0,
+        ),
+        (Some(place), Some(channel)) => {
+            place.turn().await;
+            let adapted = adapt(
+                &*inner.transcoder,
+                &done.event,
+                source.as_deref(),
+                &done.binding,
+            )
+            .await;
+            let event = match adapted {
+                Ok(Some(event)) => event,
+                Ok(None) => return done,
+                Err(error) => {
+                    done.result = Some(result(&done, failed_by(&error), 0));
+                    return done;
+                }
+            };
+            let context = context.for_reader(&done.binding.channel_id);
+            match kind {
+                JobKind::Deliver => carry(inner, &**channel, &event, &done.binding, &context).await,
+                JobKind::React => {
+                    match react(inner, &**channel, &event, &done.binding, &context).await {
+                        Ok(output) => {
+                            done.output = Some(output);
+                            return done;
+                        }
+                        Err(error) => (failed_by(&error), 1),
+                    }
+                }
+            }
+        }
+    };
+    done.result = Some(result(&done, outcome, attempts));
+    done
+}
+
+fn result(done: &Done, outcome: DeliveryOutcome, attempts: u32) -> DeliveryResult {
+    let mut result = DeliveryResult::new(done.binding.channel_id.clone(), outcome);
+    result.attempts = attempts;
+    result
+}
+
+fn refused(code: &str, message: &str, retryable: bool) -> DeliveryOutcome {
+    DeliveryOutcome::Failed(DeliveryError {
+        retryable,
+        ..DeliveryError::new(code, message)
+    })
+}
+
+fn failed_by(error: &Error) -> DeliveryOutcome {
+    refused(error.code(), error.message(), error.is_retryable())
+}
+
+/// Delivers, and tries again as the binding's policy says; what may have been sent is not resent.
+async fn carry(
+    inner: &Inner,
+    channel: &dyn Channel,
+    event: &Arc<RoomEvent>,
+    binding: &ChannelBinding,
+    context: &RoomContext,
+) -> (DeliveryOutcome, u32) {
+    let mut attempts = 0;
+    loop {
+        inner.flow.wait_for_rate(inner, binding).await;
+        if !inner.flow.allow(inner, &binding.channel_id) {
+            let outcome = refused(
+                "circuit_open",
+                "the channel failed too often and rests",
+                true,
+            );
+            return (outcome, attempts);
+        }
+        let call = AssertUnwindSafe(channel.deliver(event, binding, context)).catch_unwind();
+        let outcome = match clock::timeout(&*inner.clock, inner.settings.delivery_timeout, call)
+            .await
+        {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_panic)) => DeliveryOutcome::unknown("channel_panicked", "the channel panicked"),
+            Err(Elapsed) => {
+                DeliveryOutcome::unknown("delivery_timeout", "the channel took too long")
+            }
+        };
+        attempts += 1;
+        let retry = match &outcome {
+            DeliveryOutcome::Failed(error)
+                if may_retry(binding.retry_policy.as_ref(), attempts - 1, error) =>
+            {
+                binding
+                    .retry_policy
+                    .as_ref()
+                    .map(|policy| backoff(policy, attempts - 1, error))
+            }
+            _ => None,
+        };
+        let Some(delay) = retry else {
+            inner.flow.note(inner, &binding.channel_id, &outcome);
+            return (outcome, attempts);
+        };
+        inner.flow.release(&binding.channel_id);
+        tracing::warn!(
+            room_id = %event.room_id, event_id = %event.id, channel_id = %binding.channel_id,
+            attempts, delay_ms = super::pass::millis(delay), "delivery failed, trying again"
+        );
+        inner.clock.sleep(delay).await;
+    }
+}
+
+/// Lets an agent react, to the end of its streamed answer.
+async fn react(
+    inner: &Inner,
+    channel: &dyn Channel,
+    event: &Arc<RoomEvent>,
+    binding: &ChannelBinding,
+    context: &RoomContext,
+) -> Result<ChannelOutput> {
+    let turn = AssertUnwindSafe(async {
+        let mut output = channel.on_event(event, binding, context).await?;
+        if let Response::Stream(deltas) = output.response {
+            output.response = stream::collect(deltas).await;
+        }
+        Ok(output)
+    });
+    match clock::timeout(
+        &*inner.clock,
+        inner.settings.agent_timeout,
+        turn.catch_unwind(),
+    )
+    .await
+    {
+        Ok(Ok(output)) => output,
+        Ok(Err(_panic)) => Err(Error::channel("the agent panicked")),
+        Err(Elapsed) => Err(Error::channel("the agent took too long")),
+    }
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job")
+            .field("kind", &self.kind)
+            .field("event", &self.event.id)
+            .field("channel", &self.binding.channel_id)
+            .finish_non_exhaustive()
+    }
+}

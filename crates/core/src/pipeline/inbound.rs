@@ -1,0 +1,202 @@
+//! A message from outside, from its arrival to the commit (RFC §10.1).
+
+use std::sync::Arc;
+
+use super::decide::type_of;
+use super::identify::{self, TurnedAway};
+use super::pass::{self, Budget, Committed, Outcome, Pass};
+use super::reenter::Settled;
+use super::{Cascade, Refusal, Scope, route};
+use crate::clock::Elapsed;
+use crate::error::{Error, ErrorKind, Result};
+use crate::hook::InjectedEvent;
+use crate::kit::Inner;
+use crate::model::{EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
+use crate::store::IdempotentOutcome;
+
+/// A message that was taken or refused, and what still follows from it.
+pub(crate) struct Accepted {
+    pub(crate) result: InboundResult,
+    pub(crate) cascade: Option<Cascade>,
+}
+
+/// Takes a message up to the commit.
+pub(crate) async fn accept(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    message: InboundMessage,
+) -> Result<Accepted> {
+    let budget = Budget::new(inner);
+    let prepared = match budget.limit(inner, prepare(inner, scope, message)).await {
+        Ok(prepared) => prepared?,
+        Err(Elapsed) => {
+            tracing::error!("inbound message was not ready to commit in time");
+            inner.emit(FrameworkEventType::ProcessTimeout, |event| {
+                event
+                    .data
+                    .insert("timeout_ms", pass::millis(inner.settings.process_timeout));
+            });
+            return Ok(refused(Refusal::ProcessTimeout));
+        }
+    };
+    let Prepared {
+        room,
+        pass,
+        turned_away,
+        _turn,
+    } = prepared;
+    if let Some(TurnedAway { refusal, told }) = turned_away {
+        let mut accepted = refused(refusal);
+        if let Some(told) = told {
+            accepted.cascade = tell(inner, scope, &room, told).await?;
+        }
+        return Ok(accepted);
+    }
+    match pass::run(inner, scope, &room, pass, budget).await? {
+        Outcome::Refused(refusal) => Ok(refused(refusal)),
+        Outcome::Repeated(first) => repeat(inner, &room, first).await,
+        Outcome::Committed(committed, added) => Ok(accepted(inner, scope, room, *committed, added)),
+    }
+}
+
+impl Accepted {
+    /// Follows the message to the end of all that it caused.
+    pub(crate) async fn settle(self) -> InboundResult {
+        let Self {
+            mut result,
+            cascade,
+        } = self;
+        if let Some(cascade) = cascade {
+            let Settled {
+                results,
+                error,
+                response_metadata,
+            } = cascade.run().await;
+            if !result.blocked {
+                result.delivery_results = results;
+            }
+            result.error = error;
+            result.response_metadata = response_metadata;
+        }
+        result
+    }
+}
+
+pub(super) fn accepted(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: RoomId,
+    committed: Committed,
+    added: Vec<Committed>,
+) -> Accepted {
+    let result = InboundResult {
+        event: Some(Arc::clone(&committed.event)),
+        blocked: committed.block.is_some(),
+        reason: committed.block.as_ref().map(|block| block.reason.clone()),
+        ..InboundResult::default()
+    };
+    let mut all = Vec::with_capacity(1 + added.len());
+    all.push(committed);
+    all.extend(added);
+    let cascade = Some(Cascade::new(Arc::clone(inner), scope.clone(), room, all));
+    Accepted { result, cascade }
+}
+
+struct Prepared {
+    room: RoomId,
+    pass: Pass,
+    turned_away: Option<TurnedAway>,
+    /// Keeps the sender's next message waiting until this one is in.
+    _turn: Option<crate::sync::queue::Ticket<route::RouteKey>>,
+}
+
+/// What happens outside the lock: resolve the channel, route, let the channel parse, identify.
+async fn prepare(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    mut message: InboundMessage,
+) -> Result<Prepared> {
+    let channel = inner.channel(&message.channel_id).ok_or_else(|| {
+        Error::new(
+            ErrorKind::ChannelNotRegistered,
+            format!("no channel {} is registered", message.channel_id),
+        )
+    })?;
+    message.validate()?;
+    message.event_type = type_of(&message.content, message.event_type)?;
+    let routed = route::route(inner, scope, &message, &*channel).await?;
+    let context = inner.context(routed.room);
+    let sender = pass::sender_of(&message);
+    let resolvable = inner.identity.is_some().then(|| message.clone());
+    let draft = channel.handle_inbound(message, &context).await?;
+    draft.content.validate()?;
+    let mut pass = Pass::new(sender, draft);
+    let turned_away = match &resolvable {
+        Some(message) => identify::identify(inner, message, &*channel, &context, &mut pass).await?,
+        None => None,
+    };
+    let room = context.room_id().clone();
+    Ok(Prepared {
+        room,
+        pass,
+        turned_away,
+        _turn: routed.turn,
+    })
+}
+
+fn refused(refusal: Refusal) -> Accepted {
+    let result = InboundResult {
+        blocked: true,
+        reason: Some(refusal.code().to_owned()),
+        ..InboundResult::default()
+    };
+    Accepted {
+        result,
+        cascade: None,
+    }
+}
+
+/// The first result again, as it was.
+async fn repeat(inner: &Arc<Inner>, room: &RoomId, first: IdempotentOutcome) -> Result<Accepted> {
+    let IdempotentOutcome {
+        event_id,
+        blocked,
+        reason,
+        ..
+    } = first;
+    let event = find(inner, room, &event_id).await?;
+    let result = InboundResult {
+        event,
+        blocked,
+        reason,
+        ..InboundResult::default()
+    };
+    Ok(Accepted {
+        result,
+        cascade: None,
+    })
+}
+
+pub(super) async fn find(
+    inner: &Inner,
+    room: &RoomId,
+    event: &EventId,
+) -> Result<Option<Arc<crate::model::RoomEvent>>> {
+    inner.store.event(room, event).await
+}
+
+/// Tells the sender something though their message is not taken.
+async fn tell(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: &RoomId,
+    told: InjectedEvent,
+) -> Result<Option<Cascade>> {
+    let pass = Pass::injected(room, told, inner);
+    match pass::run(inner, scope, room, pass, Budget::new(inner)).await? {
+        Outcome::Committed(committed, added) => {
+            Ok(accepted(inner, scope, room.clone(), *committed, added).cascade)
+        }
+        Outcome::Refused(_) | Outcome::Repeated(_) => Ok(None),
+    }
+}

@@ -1,0 +1,46 @@
+//! The pipeline: the one way by which an event gets into a room, a file per stage (RFC §10).
+//!
+//! [`route`] finds the room, [`identify`] the sender; [`pass`] takes the room's lock, lets
+//! [`decide`] judge the event and commits it; [`plan`] says who gets it; [`deliver`] brings it
+//! there in lanes, after the lock is released; [`reenter`] takes the answers back to [`pass`].
+
+mod commit;
+mod decide;
+mod deliver;
+mod edit;
+mod gate;
+mod identify;
+mod lane;
+mod notice;
+pub(crate) mod pass;
+mod plan;
+mod reenter;
+mod refusal;
+mod route;
+mod stream;
+
+pub(crate) mod direct;
+pub(crate) mod inbound;
+
+pub(crate) use commit::{lifecycle_event, system_event};
+pub(crate) use lane::{LaneKey, Lanes};
+pub(crate) use notice::{announce_created, announce_lifecycle};
+pub(crate) use reenter::Cascade;
+pub(crate) use route::{RouteKey, create_room};
+
+pub use refusal::Refusal;
+
+use crate::model::{OrganizationId, Room};
+
+/// The organisation to which a call is scoped; `None` is the kit itself, which sees every room.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Scope(pub(crate) Option<OrganizationId>);
+
+impl Scope {
+    /// Whether a room is one that this scope can see.
+    pub(crate) fn admits(&self, room: &Room) -> bool {
+        self.0
+            .as_ref()
+            .is_none_or(|organization| room.organization_id.as_ref() == Some(organization))
+    }
+}

@@ -1,0 +1,441 @@
+//! One pass: under the room's lock an event is judged, committed and its deliveries are planned.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::decide::{self, Decision};
+use super::deliver::Job;
+use super::{Refusal, Scope, plan};
+use crate::clock::{self, Elapsed};
+use crate::context::RoomContext;
+use crate::draft::EventDraft;
+use crate::error::{Error, ErrorKind, Result};
+use crate::hook::{
+    BeforeBroadcast, HookEffects, HookFailure, InjectedEvent, OnEventDeleted, OnEventUpdated,
+    OnTaskCreated,
+};
+use crate::kit::Inner;
+use crate::model::{
+    ChannelId, EventContent, EventSource, EventType, FrameworkEventType, InboundMessage, Metadata,
+    Observation, Participant, ParticipantId, RoomEvent, RoomId, Task, Visibility,
+};
+use crate::store::{CommitBatch, IdempotentOutcome, RoomCommit};
+
+/// How often a pass starts over because another process changed the room in between.
+const MOST_CONFLICTS: usize = 32;
+
+/// How many events the hooks of one event may add.
+const MOST_INJECTED: usize = 64;
+
+/// Where an event comes from.
+#[derive(Debug)]
+pub(crate) enum Origin {
+    /// From outside, over a channel.
+    Inbound {
+        /// The sender as the channel knows them.
+        sender_id: ParticipantId,
+        /// Who identity resolution says it is, to be stored with the event.
+        person: Option<Box<Participant>>,
+    },
+    /// From the application, in the name of a channel.
+    Direct,
+    /// From an agent, about an earlier event.
+    Reply {
+        /// The event it answers.
+        trigger: Arc<RoomEvent>,
+    },
+    /// From a hook or from the framework.
+    Injected,
+}
+
+/// An event on its way through one pass.
+#[derive(Debug)]
+pub(crate) struct Pass {
+    pub(crate) origin: Origin,
+    pub(crate) draft: EventDraft,
+    /// What the event itself said about who may see it, before anything was stamped.
+    pub(super) stated: Visibility,
+    /// What its channel brought along with it.
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) observations: Vec<Observation>,
+    pub(crate) metadata_updates: Metadata,
+    /// What the hooks said; they are asked once, however often the commit has to be tried.
+    pub(super) hooked: Option<Hooked>,
+}
+
+/// What the hooks made of an event.
+#[derive(Debug)]
+pub(super) struct Hooked {
+    pub(super) block: Option<Block>,
+    pub(super) effects: HookEffects,
+    pub(super) failures: Vec<HookFailure>,
+}
+
+/// Why an event was stored as blocked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Block {
+    pub(crate) reason: String,
+    pub(crate) blocked_by: String,
+    /// Set where the pipeline itself refused it.
+    pub(crate) refusal: Option<Refusal>,
+}
+
+impl From<Refusal> for Block {
+    fn from(refusal: Refusal) -> Self {
+        let code = refusal.code().to_owned();
+        Self {
+            reason: code.clone(),
+            blocked_by: code,
+            refusal: Some(refusal),
+        }
+    }
+}
+
+/// An event that is in the timeline, and what is still to be done about it.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    pub(crate) event: Arc<RoomEvent>,
+    pub(crate) block: Option<Block>,
+    pub(crate) context: RoomContext,
+    pub(crate) jobs: Vec<Job>,
+    edited: Option<Arc<RoomEvent>>,
+    tasks: Vec<Task>,
+    failures: Vec<HookFailure>,
+}
+
+/// What a pass came to.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// Nothing was stored.
+    Refused(Refusal),
+    /// The event had been here before.
+    Repeated(IdempotentOutcome),
+    /// The event, and the events that hooks added after it.
+    Committed(Box<Committed>, Vec<Committed>),
+}
+
+/// How much of the time before the commit is left (RFC §13.6).
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Budget {
+    until: Duration,
+}
+
+impl Budget {
+    pub(crate) fn new(inner: &Inner) -> Self {
+        Self {
+            until: inner.clock.elapsed() + inner.settings.process_timeout,
+        }
+    }
+
+    /// Runs `future` in the time that is left.
+    pub(crate) async fn limit<F: Future>(
+        self,
+        inner: &Inner,
+        future: F,
+    ) -> Result<F::Output, Elapsed> {
+        let left = self.until.saturating_sub(inner.clock.elapsed());
+        clock::timeout(&*inner.clock, left, future).await
+    }
+}
+
+impl Pass {
+    pub(crate) fn new(origin: Origin, draft: EventDraft) -> Self {
+        let stated = draft.visibility.clone();
+        Self {
+            origin,
+            draft,
+            stated,
+            tasks: Vec::new(),
+            observations: Vec::new(),
+            metadata_updates: Metadata::new(),
+            hooked: None,
+        }
+    }
+
+    pub(super) fn injected(room: &RoomId, injected: InjectedEvent, inner: &Inner) -> Self {
+        let mut event = RoomEvent::new(
+            room.clone(),
+            EventSource::system(),
+            injected.content,
+            inner.clock.now(),
+        );
+        event.event_type = EventType::System;
+        event.visibility =
+            Visibility::channels(injected.target_channel_ids.iter().map(ChannelId::as_str));
+        event.metadata = injected.metadata;
+        Self::new(Origin::Injected, EventDraft::new(event))
+    }
+}
+
+/// Takes `pass` through the room's lock. Returns once the lock is released again.
+pub(crate) async fn run(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: &RoomId,
+    mut pass: Pass,
+    budget: Budget,
+) -> Result<Outcome> {
+    let Ok(lock) = budget.limit(inner, inner.locks.acquire(room)).await else {
+        return Ok(timed_out(inner, &pass));
+    };
+    let lock = lock?;
+    let outcome = commit(inner, scope, room, &mut pass, budget, lock.token()).await?;
+    let (committed, injections) = match outcome {
+        Step::Done(outcome) => {
+            drop(lock);
+            refused(inner, &pass, &outcome);
+            keep_effects(inner, room, pass).await?;
+            return Ok(outcome);
+        }
+        Step::Committed(committed, injections) => (committed, injections),
+    };
+    let mut added = Vec::new();
+    for injected in injections {
+        let mut pass = Pass::injected(room, injected, inner);
+        let budget = Budget::new(inner);
+        match commit(inner, scope, room, &mut pass, budget, lock.token()).await {
+            Ok(Step::Committed(committed, _)) => added.push(*committed),
+            Ok(Step::Done(outcome)) => refused(inner, &pass, &outcome),
+            Err(error) => tracing::error!(room_id = %room, %error, "injected event was not stored"),
+        }
+    }
+    drop(lock);
+    released(inner, &committed);
+    for committed in &added {
+        released(inner, committed);
+    }
+    Ok(Outcome::Committed(committed, added))
+}
+
+enum Step {
+    Done(Outcome),
+    Committed(Box<Committed>, Vec<InjectedEvent>),
+}
+
+/// Judges and commits, again where the room has changed in between.
+async fn commit(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: &RoomId,
+    pass: &mut Pass,
+    budget: Budget,
+    token: Option<crate::sync::FencingToken>,
+) -> Result<Step> {
+    for _ in 0..MOST_CONFLICTS {
+        let decision = match budget
+            .limit(inner, decide::decide(inner, scope, room, pass))
+            .await
+        {
+            Ok(decision) => decision?,
+            Err(Elapsed) => return Ok(Step::Done(timed_out(inner, pass))),
+        };
+        let (mut commit, block) = match decision {
+            Decision::Refused(refusal) => return Ok(Step::Done(Outcome::Refused(refusal))),
+            Decision::Repeated(outcome) => return Ok(Step::Done(Outcome::Repeated(outcome))),
+            Decision::Ready(commit, block) => (commit, block),
+        };
+        commit.fencing = token;
+        let edited = commit.edited.clone();
+        let tasks = commit.tasks.clone();
+        let receipt = match inner.store.commit(CommitBatch::from(*commit)).await {
+            Err(error) if error.kind() == ErrorKind::VersionConflict => {
+                tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
+                continue;
+            }
+            receipt => receipt?,
+        };
+        let event = pass.draft.share();
+        let Some(snapshot) = receipt.rooms.into_iter().next() else {
+            return Err(Error::new(
+                ErrorKind::StoreFailed,
+                "a commit returned no room",
+            ));
+        };
+        let context = inner.context(snapshot);
+        let jobs = match block {
+            None => plan::plan(inner, &event, &context, &pass.origin),
+            Some(_) => Vec::new(),
+        };
+        let hooked = pass.hooked.take();
+        let (failures, mut injections) = hooked.map_or_else(Default::default, |hooked| {
+            (hooked.failures, hooked.effects.injected)
+        });
+        if injections.len() > MOST_INJECTED {
+            tracing::warn!(room_id = %room, dropped = injections.len() - MOST_INJECTED, "too many injected events");
+            injections.truncate(MOST_INJECTED);
+        }
+        let committed = Committed {
+            event,
+            block,
+            context,
+            jobs,
+            edited,
+            tasks,
+            failures,
+        };
+        return Ok(Step::Committed(Box::new(committed), injections));
+    }
+    Err(Error::new(
+        ErrorKind::VersionConflict,
+        format!("room {room} changed {MOST_CONFLICTS} times while an event was to be committed"),
+    ))
+}
+
+fn timed_out(inner: &Arc<Inner>, pass: &Pass) -> Outcome {
+    tracing::error!(room_id = %pass.draft.room_id, event_id = %pass.draft.id, "not ready to commit in time");
+    inner.emit(FrameworkEventType::ProcessTimeout, |event| {
+        event.room_id = Some(pass.draft.room_id.clone());
+        event.event_id = Some(pass.draft.id.clone());
+        event
+            .data
+            .insert("timeout_ms", millis(inner.settings.process_timeout));
+    });
+    Outcome::Refused(Refusal::ProcessTimeout)
+}
+
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn refused(inner: &Arc<Inner>, pass: &Pass, outcome: &Outcome) {
+    if let Some(hooked) = &pass.hooked {
+        report_failures(inner, &pass.draft, &hooked.failures);
+    }
+    let Outcome::Refused(refusal) = outcome else {
+        return;
+    };
+    tracing::info!(room_id = %pass.draft.room_id, event_id = %pass.draft.id, reason = %refusal, "event refused");
+    if *refusal == Refusal::RoomClosed {
+        inner.emit(FrameworkEventType::RoomRefusedEvent, |event| {
+            event.room_id = Some(pass.draft.room_id.clone());
+            event.event_id = Some(pass.draft.id.clone());
+            event.channel_id = Some(pass.draft.source.channel_id.clone());
+            event
+                .data
+                .insert("event_type", pass.draft.event_type.as_str());
+        });
+    }
+}
+
+/// Side effects that came with an event are kept though the event is not.
+async fn keep_effects(inner: &Arc<Inner>, room: &RoomId, pass: Pass) -> Result<()> {
+    let mut effects = pass.hooked.map(|hooked| hooked.effects).unwrap_or_default();
+    effects.tasks.extend(pass.tasks);
+    effects.observations.extend(pass.observations);
+    store_effects(
+        inner,
+        room,
+        effects.tasks,
+        effects.observations,
+        pass.metadata_updates,
+    )
+    .await
+}
+
+/// Commits side effects alone; they commute with everything, so no lock is needed.
+pub(crate) async fn store_effects(
+    inner: &Arc<Inner>,
+    room: &RoomId,
+    tasks: Vec<Task>,
+    observations: Vec<Observation>,
+    metadata_updates: Metadata,
+) -> Result<()> {
+    if tasks.is_empty() && observations.is_empty() && metadata_updates.is_empty() {
+        return Ok(());
+    }
+    let mut commit = RoomCommit::new(room.clone(), None, inner.clock.now());
+    commit.tasks.clone_from(&tasks);
+    commit.observations = observations;
+    decide::merge_metadata(&mut commit, metadata_updates);
+    let receipt = inner.store.commit(commit.into()).await?;
+    if let Some(snapshot) = receipt.rooms.into_iter().next() {
+        announce_tasks(inner, &inner.context(snapshot), &tasks);
+    }
+    Ok(())
+}
+
+/// Tells of a committed event, now that the lock is released.
+fn released(inner: &Arc<Inner>, committed: &Committed) {
+    let Committed {
+        event,
+        block,
+        context,
+        edited,
+        tasks,
+        failures,
+        ..
+    } = committed;
+    report_failures(inner, event, failures);
+    announce_tasks(inner, context, tasks);
+    if let Some(block) = block {
+        report_block(inner, event, block);
+        return;
+    }
+    inner.observe::<BeforeBroadcast>(context, &EventDraft::from_shared(Arc::clone(event)));
+    match (edited, &event.content) {
+        (Some(edited), EventContent::Delete(_)) => inner.observe::<OnEventDeleted>(context, edited),
+        (Some(edited), _) => inner.observe::<OnEventUpdated>(context, edited),
+        (None, _) => {}
+    }
+}
+
+fn report_failures(inner: &Arc<Inner>, event: &RoomEvent, failures: &[HookFailure]) {
+    for failure in failures {
+        let kind = if failure.timed_out {
+            FrameworkEventType::HookTimeout
+        } else {
+            FrameworkEventType::HookError
+        };
+        inner.emit(kind, |notice| {
+            notice.room_id = Some(event.room_id.clone());
+            notice.event_id = Some(event.id.clone());
+            notice.data.insert("hook_name", failure.hook.as_str());
+            notice.data.insert("trigger", failure.trigger.as_str());
+            notice.data.insert("error", failure.error.as_str());
+        });
+    }
+}
+
+fn report_block(inner: &Arc<Inner>, event: &RoomEvent, block: &Block) {
+    let depth_exceeded = block.refusal == Some(Refusal::EventChainDepthLimit);
+    let kind = if depth_exceeded {
+        FrameworkEventType::ChainDepthExceeded
+    } else {
+        FrameworkEventType::EventBlocked
+    };
+    inner.emit(kind, |notice| {
+        notice.room_id = Some(event.room_id.clone());
+        notice.event_id = Some(event.id.clone());
+        notice.channel_id = Some(event.source.channel_id.clone());
+        if depth_exceeded {
+            notice.data.insert("depth", event.chain_depth);
+        } else {
+            notice.data.insert("reason", block.reason.as_str());
+            notice.data.insert("hook_name", block.blocked_by.as_str());
+        }
+    });
+}
+
+fn announce_tasks(inner: &Arc<Inner>, context: &RoomContext, tasks: &[Task]) {
+    for task in tasks {
+        let mut event = super::system_event(
+            context.room_id(),
+            EventType::TaskCreated,
+            "task_created",
+            task.title.clone(),
+            Metadata::new(),
+            inner.clock.now(),
+        );
+        event.metadata.insert("task_id", task.id.as_str());
+        event.metadata.insert("task_title", task.title.as_str());
+        inner.observe::<OnTaskCreated>(context, &Arc::new(event));
+    }
+}
+
+/// The source of an event that the application sends in the name of a channel.
+pub(crate) fn sender_of(message: &InboundMessage) -> Origin {
+    Origin::Inbound {
+        sender_id: message.sender_id.clone(),
+        person: None,
+    }
+}

@@ -1,0 +1,446 @@
+//! What follows a commit: deliveries run side by side, and answers go back through the pipeline.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::sync::Arc;
+
+use futures_util::future::FutureExt;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use super::deliver::{self, Done, Job, JobKind};
+use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
+use super::{Scope, system_event};
+use crate::channel::{ChannelOutput, Reply, Response};
+use crate::context::RoomContext;
+use crate::draft::EventDraft;
+use crate::hook::{AfterBroadcast, OnError};
+use crate::kit::Inner;
+use crate::model::{
+    ChannelBinding, ChannelDirection, DeliveryOutcome, DeliveryResult, EventSource, EventType,
+    FrameworkEventType, Metadata, RoomEvent, RoomId,
+};
+
+/// Everything that one event sets off in a room: its deliveries, the answers, and theirs.
+///
+/// It is one future, driven to its end by whoever has it. Deliveries run side by side; answers
+/// commit one after the other: as they come, and those that are ready at the same time by the index
+/// of what they answer, then in the order of bindings.
+pub(crate) struct Cascade {
+    inner: Arc<Inner>,
+    scope: Scope,
+    room: RoomId,
+    first: Vec<Committed>,
+    under_way: Vec<UnderWay>,
+    answers: Vec<Answer>,
+    results: Vec<(usize, DeliveryResult)>,
+    error: Option<String>,
+    response_metadata: Metadata,
+}
+
+/// An event whose lanes are not all done with it.
+struct UnderWay {
+    event: Arc<RoomEvent>,
+    context: RoomContext,
+    left: usize,
+    failed: usize,
+    /// Whether it is the event that the caller brought in.
+    is_root: bool,
+}
+
+/// What an agent made of an event, not yet committed.
+struct Answer {
+    trigger: Arc<RoomEvent>,
+    order: usize,
+    binding: Arc<ChannelBinding>,
+    output: ChannelOutput,
+}
+
+/// What the whole cascade came to, for the caller's own event.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    pub(crate) results: Vec<DeliveryResult>,
+    pub(crate) error: Option<String>,
+    pub(crate) response_metadata: Metadata,
+}
+
+enum Work {
+    Deliver(Job),
+    Answer(Vec<Answer>),
+}
+
+enum Step {
+    Delivered(Box<Done>),
+    Answered {
+        committed: Vec<Committed>,
+        error: Option<String>,
+    },
+}
+
+impl Cascade {
+    /// What follows `committed`; the first of them is the caller's own event.
+    pub(crate) fn new(
+        inner: Arc<Inner>,
+        scope: Scope,
+        room: RoomId,
+        committed: Vec<Committed>,
+    ) -> Self {
+        Self {
+            inner,
+            scope,
+            room,
+            first: committed,
+            under_way: Vec::new(),
+            answers: Vec::new(),
+            results: Vec::new(),
+            error: None,
+            response_metadata: Metadata::new(),
+        }
+    }
+
+    /// Drives all of it to the end.
+    pub(crate) async fn run(mut self) -> Settled {
+        let mut queue = VecDeque::new();
+        for (at, committed) in std::mem::take(&mut self.first).into_iter().enumerate() {
+            self.start(committed, at == 0, &mut queue);
+        }
+        // One delivery that nothing else waits for needs no set of futures.
+        while queue.len() == 1 {
+            let Some(work) = queue.pop_front() else { break };
+            let step = perform(&self.inner, &self.scope, &self.room, work).await;
+            self.take(step, &mut queue);
+            self.commit_answers(&mut queue);
+        }
+        let (inner, scope, room) = (
+            Arc::clone(&self.inner),
+            self.scope.clone(),
+            self.room.clone(),
+        );
+        let mut running = FuturesUnordered::new();
+        let mut answering = false;
+        loop {
+            running.extend(
+                queue
+                    .drain(..)
+                    .map(|work| perform(&inner, &scope, &room, work)),
+            );
+            let Some(step) = running.next().await else {
+                break;
+            };
+            let mut next = Some(step);
+            while let Some(step) = next {
+                answering &= !matches!(step, Step::Answered { .. });
+                self.take(step, &mut queue);
+                next = running.next().now_or_never().flatten();
+            }
+            if !answering {
+                answering = self.commit_answers(&mut queue);
+            }
+        }
+        self.results.sort_by_key(|(order, _)| *order);
+        Settled {
+            results: self.results.into_iter().map(|(_, result)| result).collect(),
+            error: self.error,
+            response_metadata: self.response_metadata,
+        }
+    }
+
+    /// Queues the deliveries of a committed event.
+    fn start(&mut self, committed: Committed, is_root: bool, queue: &mut VecDeque<Work>) {
+        let Committed {
+            event,
+            block,
+            context,
+            jobs,
+            ..
+        } = committed;
+        if block.is_some() {
+            return;
+        }
+        let under_way = UnderWay {
+            event,
+            context,
+            left: jobs.len(),
+            failed: 0,
+            is_root,
+        };
+        if under_way.left == 0 {
+            self.finish(&under_way);
+            return;
+        }
+        self.under_way.push(under_way);
+        queue.extend(jobs.into_iter().map(Work::Deliver));
+    }
+
+    fn take(&mut self, step: Step, queue: &mut VecDeque<Work>) {
+        match step {
+            Step::Delivered(done) => self.delivered(*done),
+            Step::Answered { committed, error } => {
+                self.error = self.error.take().or(error);
+                for committed in committed {
+                    self.start(committed, false, queue);
+                }
+            }
+        }
+    }
+
+    fn delivered(&mut self, done: Done) {
+        let Done {
+            kind,
+            order,
+            event,
+            binding,
+            result,
+            output,
+        } = done;
+        let found = self
+            .under_way
+            .iter()
+            .position(|other| other.event.id == event.id);
+        let Some(at) = found else { return };
+        if let Some(result) = result {
+            self.report(kind, &event, &binding, &result);
+            if let Some(under_way) = self.under_way.get_mut(at) {
+                under_way.failed += usize::from(!result.outcome.is_sent());
+                if under_way.is_root {
+                    self.results.push((order, result));
+                }
+            }
+        }
+        if let Some(output) = output {
+            self.response_metadata.merge(&output.response_metadata);
+            self.answers.push(Answer {
+                trigger: event,
+                order,
+                binding,
+                output,
+            });
+        }
+        let finished = self.under_way.get_mut(at).is_some_and(|under_way| {
+            under_way.left -= 1;
+            under_way.left == 0
+        });
+        if finished {
+            let under_way = self.under_way.swap_remove(at);
+            self.finish(&under_way);
+        }
+    }
+
+    /// Queues the answers that are ready; `true` when there are any.
+    fn commit_answers(&mut self, queue: &mut VecDeque<Work>) -> bool {
+        let mut answers = std::mem::take(&mut self.answers);
+        answers.retain(|answer| !answer.output.is_empty());
+        if answers.is_empty() {
+            return false;
+        }
+        answers.sort_by_key(|answer| (answer.trigger.index, answer.order));
+        queue.push_back(Work::Answer(answers));
+        true
+    }
+
+    /// All lanes are done with an event.
+    fn finish(&self, under_way: &UnderWay) {
+        let UnderWay {
+            event,
+            context,
+            failed,
+            is_root,
+            ..
+        } = under_way;
+        self.inner.observe::<AfterBroadcast>(context, event);
+        if *failed > 0 {
+            self.inner
+                .emit(FrameworkEventType::BroadcastPartialFailure, |notice| {
+                    notice.room_id = Some(event.room_id.clone());
+                    notice.event_id = Some(event.id.clone());
+                    notice.data.insert("failed", *failed);
+                });
+        }
+        if *is_root {
+            self.inner
+                .emit(FrameworkEventType::EventProcessed, |notice| {
+                    notice.room_id = Some(event.room_id.clone());
+                    notice.event_id = Some(event.id.clone());
+                });
+        }
+    }
+
+    /// Tells of a delivery, or of an agent that failed.
+    fn report(
+        &mut self,
+        kind: JobKind,
+        event: &Arc<RoomEvent>,
+        binding: &ChannelBinding,
+        result: &DeliveryResult,
+    ) {
+        let (succeeded, error) = match &result.outcome {
+            DeliveryOutcome::Sent { .. } => (true, None),
+            DeliveryOutcome::Failed(error) | DeliveryOutcome::Unknown(error) => {
+                (false, Some(error))
+            }
+        };
+        let event_type = if succeeded {
+            FrameworkEventType::DeliverySucceeded
+        } else {
+            FrameworkEventType::DeliveryFailed
+        };
+        if let Some(error) = error {
+            tracing::error!(
+                room_id = %event.room_id, event_id = %event.id, channel_id = %binding.channel_id,
+                attempts = result.attempts, code = %error.code, "delivery failed"
+            );
+        }
+        self.inner.emit(event_type, |notice| {
+            notice.room_id = Some(event.room_id.clone());
+            notice.event_id = Some(event.id.clone());
+            notice.channel_id = Some(binding.channel_id.clone());
+            if let Some(error) = error {
+                notice.data.insert("error", error.code.as_str());
+                notice.data.insert("message", error.message.as_str());
+            }
+        });
+        if let (JobKind::React, Some(error)) = (kind, error) {
+            self.error
+                .get_or_insert_with(|| format!("{}: {}", error.code, error.message));
+            let found = self
+                .under_way
+                .iter()
+                .find(|other| other.event.id == event.id);
+            if let Some(under_way) = found {
+                let failure =
+                    failure_event(&self.inner, event, binding, &error.code, &error.message);
+                self.inner.observe::<OnError>(&under_way.context, &failure);
+            }
+        }
+    }
+}
+
+/// Does one piece of work. All of a cascade's work is of this one type.
+fn perform<'a>(
+    inner: &'a Arc<Inner>,
+    scope: &'a Scope,
+    room: &'a RoomId,
+    work: Work,
+) -> impl Future<Output = Step> + Send + 'a {
+    async move {
+        match work {
+            Work::Deliver(job) => Step::Delivered(Box::new(deliver::run(inner, job).await)),
+            Work::Answer(answers) => answer(inner, scope, room, answers).await,
+        }
+    }
+}
+
+/// Commits answers one after the other, each in a pass of its own.
+async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<Answer>) -> Step {
+    let mut committed = Vec::new();
+    let mut error = None;
+    for answer in answers {
+        let Answer {
+            trigger,
+            binding,
+            output,
+            ..
+        } = answer;
+        let ChannelOutput {
+            response,
+            mut tasks,
+            mut observations,
+            mut metadata_updates,
+            response_metadata,
+        } = output;
+        let replies = match response {
+            Response::Replies(replies) => replies,
+            Response::None | Response::Stream(_) => Vec::new(),
+        };
+        for reply in replies {
+            let mut pass = reply_pass(inner, &trigger, &binding, reply, &response_metadata);
+            pass.tasks = std::mem::take(&mut tasks);
+            pass.observations = std::mem::take(&mut observations);
+            pass.metadata_updates = std::mem::take(&mut metadata_updates);
+            match pass::run(inner, scope, room, pass, Budget::new(inner)).await {
+                Ok(Outcome::Committed(reply, added)) => {
+                    committed.push(*reply);
+                    committed.extend(added);
+                }
+                Ok(Outcome::Refused(_) | Outcome::Repeated(_)) => {}
+                Err(failed) => {
+                    tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "answer was not stored");
+                    error.get_or_insert_with(|| failed.to_string());
+                }
+            }
+        }
+        let kept = pass::store_effects(inner, room, tasks, observations, metadata_updates).await;
+        if let Err(failed) = kept {
+            tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "side effects were not stored");
+            error.get_or_insert_with(|| failed.to_string());
+        }
+    }
+    Step::Answered { committed, error }
+}
+
+/// The answer as an event: one deeper in the chain, in the thread of what it answers.
+fn reply_pass(
+    inner: &Inner,
+    trigger: &Arc<RoomEvent>,
+    binding: &ChannelBinding,
+    reply: Reply,
+    response_metadata: &Metadata,
+) -> Pass {
+    let mut source = EventSource::new(binding.channel_id.clone(), binding.channel_type.clone());
+    source.direction = ChannelDirection::Outbound;
+    source.provider = inner
+        .channel(&binding.channel_id)
+        .and_then(|channel| channel.provider_name());
+    let mut event = RoomEvent::new(
+        trigger.room_id.clone(),
+        source,
+        reply.content,
+        inner.clock.now(),
+    );
+    event.event_type = match &event.content {
+        crate::model::EventContent::Edit(_) => EventType::Edit,
+        crate::model::EventContent::Delete(_) => EventType::Delete,
+        _ => reply.event_type,
+    };
+    event.chain_depth = trigger.chain_depth.saturating_add(1);
+    event.parent_event_id.clone_from(&trigger.parent_event_id);
+    event
+        .response_visibility
+        .clone_from(&trigger.response_visibility);
+    event.addressed_to = reply.addressed_to;
+    event.visibility = reply.visibility;
+    event.metadata = reply.metadata;
+    event.metadata.merge(response_metadata);
+    Pass::new(
+        Origin::Reply {
+            trigger: Arc::clone(trigger),
+        },
+        EventDraft::new(event),
+    )
+}
+
+fn failure_event(
+    inner: &Inner,
+    event: &RoomEvent,
+    binding: &ChannelBinding,
+    code: &str,
+    message: &str,
+) -> Arc<RoomEvent> {
+    let body = format!("{} failed", binding.channel_id);
+    let at = inner.clock.now();
+    let mut failure = system_event(
+        &event.room_id,
+        EventType::System,
+        "error",
+        body,
+        Metadata::new(),
+        at,
+    );
+    failure.metadata.insert("error", message);
+    failure.metadata.insert("error_type", code);
+    failure.metadata.insert("error_category", "channel");
+    failure.metadata.insert("event_id", event.id.as_str());
+    failure
+        .metadata
+        .insert("channel_id", binding.channel_id.as_str());
+    Arc::new(failure)
+}

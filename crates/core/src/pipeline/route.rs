@@ -1,0 +1,90 @@
+//! Routing: the room a message is for, found or made (RFC §10.4).
+
+use std::sync::Arc;
+
+use super::{Scope, announce_created};
+use crate::channel::Channel;
+use crate::error::{Error, ErrorKind, Result};
+use crate::kit::Inner;
+use crate::model::{ChannelId, InboundMessage, OrganizationId, ParticipantId, Room, RoomId};
+use crate::router::RouteRequest;
+use crate::store::RoomSnapshot;
+use crate::sync::queue::Ticket;
+
+/// What first messages are serialised by: two of one sender make one room.
+pub(crate) type RouteKey = (Option<OrganizationId>, ChannelId, ParticipantId);
+
+/// The room of a message, and what keeps the sender's next message waiting until this one is in.
+pub(super) struct Routed {
+    pub(super) room: RoomSnapshot,
+    pub(super) turn: Option<Ticket<RouteKey>>,
+}
+
+pub(super) async fn route(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    message: &InboundMessage,
+    channel: &dyn Channel,
+) -> Result<Routed> {
+    if let Some(id) = &message.room_id {
+        let room = named(inner, scope, id).await?;
+        return Ok(Routed { room, turn: None });
+    }
+    let key = (
+        scope.0.clone(),
+        message.channel_id.clone(),
+        message.sender_id.clone(),
+    );
+    let turn = inner.routes.enqueue(key, usize::MAX);
+    if let Some(turn) = &turn {
+        turn.turn().await;
+    }
+    let request = RouteRequest {
+        organization_id: scope.0.clone(),
+        channel_id: message.channel_id.clone(),
+        channel_type: channel.channel_type(),
+        sender_id: message.sender_id.clone(),
+        metadata: message.metadata.clone(),
+    };
+    let room = match inner.router.route(&request).await? {
+        Some(id) => named(inner, scope, &id).await?,
+        None => create_room(inner, new_room(inner, scope, RoomId::generate())).await?,
+    };
+    Ok(Routed { room, turn })
+}
+
+/// The room with this id; made when there is none, not found when it is another organisation's.
+async fn named(inner: &Arc<Inner>, scope: &Scope, id: &RoomId) -> Result<RoomSnapshot> {
+    let visible = |room: RoomSnapshot| {
+        if scope.admits(&room.room) {
+            Ok(room)
+        } else {
+            Err(Error::room_not_found(id))
+        }
+    };
+    if let Some(room) = inner.store.room(id).await? {
+        return visible(room);
+    }
+    match create_room(inner, new_room(inner, scope, id.clone())).await {
+        Err(error) if error.kind() == ErrorKind::RoomAlreadyExists => {
+            let room = inner.store.room(id).await?;
+            visible(room.ok_or_else(|| Error::room_not_found(id))?)
+        }
+        made => made,
+    }
+}
+
+fn new_room(inner: &Inner, scope: &Scope, id: RoomId) -> Room {
+    let mut room = Room::new(id, inner.clock.now());
+    room.organization_id.clone_from(&scope.0);
+    room.agent_response_policy = inner.settings.agent_response_policy;
+    room
+}
+
+/// Stores a new room and tells of it.
+pub(crate) async fn create_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
+    let room = inner.store.create_room(room).await?;
+    tracing::info!(room_id = %room.room.id, "room created");
+    announce_created(inner, &room);
+    Ok(room)
+}

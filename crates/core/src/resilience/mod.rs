@@ -1,0 +1,10 @@
+//! What keeps a failing or overloaded provider from harming the rest: retries, circuit breakers, rates.
+
+mod breaker;
+mod bucket;
+mod retry;
+
+pub use breaker::{BreakerTransition, CircuitBreaker, CircuitBreakerConfig};
+pub use bucket::TokenBucket;
+pub use retry::backoff;
+pub(crate) use retry::may_retry;

@@ -1,0 +1,122 @@
+//! The store that keeps everything in memory, spread over shards by room.
+
+mod events;
+mod people;
+mod record;
+mod rooms;
+mod work;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::{Mutex, MutexGuard};
+
+use async_trait::async_trait;
+use chrono::{DateTime, Utc};
+
+use self::record::RoomRecord;
+use super::{CommitBatch, CommitReceipt, ConversationStore};
+use crate::error::{Error, Result};
+use crate::model::{
+    ChannelId, ChannelType, Identity, IdentityId, OrganizationId, ParticipantId, RoomId,
+};
+use crate::sync::lock;
+
+/// How many independent maps the rooms are spread over.
+const SHARDS: usize = 64;
+
+type Shard = HashMap<RoomId, RoomRecord>;
+
+/// A store in memory: for tests, prototypes and whatever need not outlive the process.
+///
+/// Events are shared, not copied, with whoever reads them. Nothing is ever evicted: it holds what
+/// was put into it until the room is deleted or the store is dropped.
+pub struct MemoryStore {
+    shards: Box<[Mutex<Shard>]>,
+    hasher: RandomState,
+    index: Mutex<Index>,
+    identities: Mutex<BTreeMap<(Option<OrganizationId>, IdentityId), Identity>>,
+}
+
+/// What is looked up across rooms. Locked after a shard, never before one.
+#[derive(Default)]
+struct Index {
+    by_age: BTreeSet<(DateTime<Utc>, RoomId)>,
+    by_sender: HashMap<(ChannelType, ParticipantId), BTreeSet<RoomId>>,
+    by_channel: HashMap<ChannelId, BTreeSet<RoomId>>,
+}
+
+impl MemoryStore {
+    /// An empty store.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
+            hasher: RandomState::new(),
+            index: Mutex::default(),
+            identities: Mutex::default(),
+        }
+    }
+
+    fn shard_number(&self, room: &RoomId) -> usize {
+        usize::try_from(self.hasher.hash_one(room) % SHARDS as u64).unwrap_or_default()
+    }
+
+    /// Runs `read` on a room's record, if there is one.
+    fn with<T>(&self, room: &RoomId, read: impl FnOnce(&mut RoomRecord) -> T) -> Option<T> {
+        let mut shard = lock(self.shards.get(self.shard_number(room))?);
+        shard.get_mut(room).map(read)
+    }
+
+    /// Locks the shards of all these rooms, each once and in one order.
+    fn lock_all<'a>(
+        &self,
+        rooms: impl Iterator<Item = &'a RoomId>,
+    ) -> BTreeMap<usize, MutexGuard<'_, Shard>> {
+        let numbers: BTreeSet<usize> = rooms.map(|room| self.shard_number(room)).collect();
+        numbers
+            .into_iter()
+            .filter_map(|number| self.shards.get(number).map(|shard| (number, lock(shard))))
+            .collect()
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rooms: usize = self.shards.iter().map(|shard| lock(shard).len()).sum();
+        f.debug_struct("MemoryStore")
+            .field("rooms", &rooms)
+            .finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl ConversationStore for MemoryStore {
+    async fn commit(&self, batch: CommitBatch) -> Result<CommitReceipt> {
+        let mut shards = self.lock_all(batch.iter().map(|commit| &commit.room_id));
+        for commit in batch.iter() {
+            let shard = shards.get(&self.shard_number(&commit.room_id));
+            let record = shard
+                .and_then(|shard| shard.get(&commit.room_id))
+                .ok_or_else(|| Error::room_not_found(&commit.room_id))?;
+            record.check(commit)?;
+        }
+        let mut rooms = Vec::with_capacity(1);
+        for commit in batch {
+            let number = self.shard_number(&commit.room_id);
+            let record = shards
+                .get_mut(&number)
+                .and_then(|shard| shard.get_mut(&commit.room_id));
+            let Some(record) = record else { continue };
+            record.apply(commit, &self.index);
+            rooms.push(record.snapshot());
+        }
+        Ok(CommitReceipt::new(rooms))
+    }
+}

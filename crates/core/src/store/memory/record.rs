@@ -1,0 +1,313 @@
+//! One room in memory: how a commit is checked against it and applied to it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, Utc};
+
+use super::Index;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    ChannelBinding, ChannelId, ChannelType, EventId, Observation, Participant, ParticipantId,
+    ReadMarker, Room, RoomEvent, RoomStatus, Task,
+};
+use crate::store::{
+    BindingChange, IdempotentOutcome, OwedDelivery, RoomCommit, RoomSnapshot, RoomUpdate, Speaker,
+};
+use crate::sync::{FencingToken, lock};
+
+pub(super) struct RoomRecord {
+    pub(super) room: Arc<Room>,
+    version: u64,
+    pub(super) bindings: Arc<[Arc<ChannelBinding>]>,
+    detached: Arc<BTreeSet<ChannelId>>,
+    fencing: Option<FencingToken>,
+    /// By index; `None` where an event was deleted.
+    pub(super) events: Vec<Option<Arc<RoomEvent>>>,
+    pub(super) places: HashMap<EventId, usize>,
+    /// What edited events were before, the oldest first.
+    pub(super) versions: HashMap<EventId, Vec<Arc<RoomEvent>>>,
+    pub(super) outcomes: HashMap<String, IdempotentOutcome>,
+    /// In the order in which they joined.
+    pub(super) participants: Vec<Participant>,
+    speakers: HashSet<(ChannelType, ParticipantId)>,
+    pub(super) tasks: Vec<Task>,
+    pub(super) observations: Vec<Observation>,
+    pub(super) markers: BTreeMap<ChannelId, ReadMarker>,
+    pub(super) owed: BTreeMap<String, OwedDelivery>,
+}
+
+impl RoomRecord {
+    pub(super) fn new(room: Room) -> Self {
+        Self {
+            room: Arc::new(room),
+            version: 0,
+            bindings: Arc::default(),
+            detached: Arc::default(),
+            fencing: None,
+            events: Vec::new(),
+            places: HashMap::new(),
+            versions: HashMap::new(),
+            outcomes: HashMap::new(),
+            participants: Vec::new(),
+            speakers: HashSet::new(),
+            tasks: Vec::new(),
+            observations: Vec::new(),
+            markers: BTreeMap::new(),
+            owed: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn snapshot(&self) -> RoomSnapshot {
+        RoomSnapshot {
+            room: Arc::clone(&self.room),
+            version: self.version,
+            bindings: Arc::clone(&self.bindings),
+            detached: Arc::clone(&self.detached),
+        }
+    }
+
+    pub(super) fn event(&self, id: &EventId) -> Option<&Arc<RoomEvent>> {
+        self.places
+            .get(id)
+            .and_then(|place| self.events.get(*place))
+            .and_then(Option::as_ref)
+    }
+
+    /// Whether a commit may be applied; nothing is changed.
+    pub(super) fn check(&self, commit: &RoomCommit) -> Result<()> {
+        let conflict = |what: String| {
+            Error::new(
+                ErrorKind::VersionConflict,
+                format!("room {}: {what}", self.room.id),
+            )
+        };
+        if commit.fencing.is_some() && commit.fencing < self.fencing {
+            return Err(Error::new(
+                ErrorKind::StaleFencingToken,
+                format!(
+                    "room {}: a newer holder of its lock has committed",
+                    self.room.id
+                ),
+            ));
+        }
+        if let Some(expected) = commit.expected_version
+            && expected != self.version
+        {
+            return Err(conflict(format!(
+                "version is {}, not {expected}",
+                self.version
+            )));
+        }
+        if let Some(event) = &commit.event {
+            let next = self.room.next_index();
+            if event.index != next {
+                return Err(conflict(format!(
+                    "next index is {next}, not {}",
+                    event.index
+                )));
+            }
+            if self.places.contains_key(&event.id) {
+                return Err(conflict(format!("event {} is there already", event.id)));
+            }
+        }
+        if let Some(edited) = &commit.edited
+            && self
+                .event(&edited.id)
+                .is_none_or(|old| old.index != edited.index)
+        {
+            return Err(Error::new(
+                ErrorKind::EventNotFound,
+                format!("room {}: no event {} to edit", self.room.id, edited.id),
+            ));
+        }
+        if let Some(outcome) = &commit.idempotency
+            && self.outcomes.contains_key(&outcome.key)
+        {
+            return Err(conflict("its idempotency key is taken".to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Applies a commit that [`check`](Self::check) has passed.
+    pub(super) fn apply(&mut self, commit: RoomCommit, index: &Mutex<Index>) {
+        self.fencing = self.fencing.max(commit.fencing);
+        let changes_room = commit.event.is_some()
+            || commit.edited.is_some()
+            || commit.room.is_some()
+            || !commit.bindings.is_empty();
+        if changes_room {
+            self.version += 1;
+            self.update_room(commit.event.as_deref(), commit.room, commit.at);
+        }
+        if let Some(event) = commit.event {
+            self.places.insert(event.id.clone(), self.events.len());
+            self.events.push(Some(event));
+        }
+        if let Some(edited) = commit.edited
+            && let Some(slot) = self
+                .places
+                .get(&edited.id)
+                .and_then(|at| self.events.get_mut(*at))
+        {
+            let id = edited.id.clone();
+            if let Some(before) = slot.replace(edited) {
+                self.versions.entry(id).or_default().push(before);
+            }
+        }
+        for change in commit.bindings {
+            self.change_binding(change, index);
+        }
+        for participant in commit.participants {
+            match self
+                .participants
+                .iter_mut()
+                .find(|other| other.id == participant.id)
+            {
+                Some(other) => *other = participant,
+                None => self.participants.push(participant),
+            }
+        }
+        if let Some(speaker) = commit.speaker {
+            self.note_speaker(speaker, commit.at, index);
+        }
+        if let Some(outcome) = commit.idempotency {
+            self.outcomes.insert(outcome.key.clone(), outcome);
+        }
+        self.tasks.extend(commit.tasks);
+        self.observations.extend(commit.observations);
+        self.owed.extend(
+            commit
+                .owed
+                .into_iter()
+                .map(|owed| (owed.delivery_id.clone(), owed)),
+        );
+    }
+
+    fn update_room(
+        &mut self,
+        event: Option<&RoomEvent>,
+        update: Option<Box<RoomUpdate>>,
+        at: DateTime<Utc>,
+    ) {
+        let room = Arc::make_mut(&mut self.room);
+        room.updated_at = at;
+        if let Some(event) = event {
+            room.event_count += 1;
+            room.latest_index = Some(event.index);
+            room.timers.last_activity_at = Some(at);
+        }
+        let Some(update) = update else { return };
+        if let Some(status) = update.status {
+            room.status = status;
+            room.closed_at = match status {
+                RoomStatus::Closed | RoomStatus::Archived => room.closed_at.or(Some(at)),
+                RoomStatus::Active => None,
+                _ => room.closed_at,
+            };
+        }
+        if let Some(timers) = update.timers {
+            room.timers = timers;
+        }
+        if let Some(policy) = update.agent_response_policy {
+            room.agent_response_policy = policy;
+        }
+        room.metadata.merge(&update.merge_metadata);
+    }
+
+    fn change_binding(&mut self, change: BindingChange, index: &Mutex<Index>) {
+        match change {
+            BindingChange::Put(binding) => {
+                let channel = binding.channel_id.clone();
+                let mut bindings = self.bindings.to_vec();
+                match bindings
+                    .iter_mut()
+                    .find(|other| other.channel_id == channel)
+                {
+                    Some(other) => *other = binding,
+                    None => bindings.push(binding),
+                }
+                self.bindings = bindings.into();
+                if self.detached.contains(&channel) {
+                    Arc::make_mut(&mut self.detached).remove(&channel);
+                }
+                lock(index)
+                    .by_channel
+                    .entry(channel)
+                    .or_default()
+                    .insert(self.room.id.clone());
+            }
+            BindingChange::Detach(channel) => {
+                let kept = self
+                    .bindings
+                    .iter()
+                    .filter(|binding| binding.channel_id != channel);
+                self.bindings = kept.cloned().collect();
+                Arc::make_mut(&mut self.detached).insert(channel.clone());
+                let mut index = lock(index);
+                if let Some(rooms) = index.by_channel.get_mut(&channel) {
+                    rooms.remove(&self.room.id);
+                    if rooms.is_empty() {
+                        index.by_channel.remove(&channel);
+                    }
+                }
+            }
+        }
+    }
+
+    fn note_speaker(&mut self, speaker: Speaker, at: DateTime<Utc>, index: &Mutex<Index>) {
+        let Speaker {
+            participant_id,
+            sender_id,
+            channel_id,
+            channel_type,
+        } = speaker;
+        match self
+            .participants
+            .iter_mut()
+            .find(|other| other.id == participant_id)
+        {
+            Some(participant) => {
+                if !participant.connected_via.contains(&channel_id) {
+                    participant.connected_via.push(channel_id);
+                }
+            }
+            None => self.participants.push(Participant::new(
+                participant_id,
+                self.room.id.clone(),
+                channel_id,
+                at,
+            )),
+        }
+        if self
+            .speakers
+            .insert((channel_type.clone(), sender_id.clone()))
+        {
+            let mut index = lock(index);
+            index
+                .by_sender
+                .entry((channel_type, sender_id))
+                .or_default()
+                .insert(self.room.id.clone());
+        }
+    }
+
+    /// Takes a deleted room out of the index.
+    pub(super) fn forget(&self, index: &mut Index) {
+        index
+            .by_age
+            .remove(&(self.room.created_at, self.room.id.clone()));
+        for binding in self.bindings.iter() {
+            if let Some(rooms) = index.by_channel.get_mut(&binding.channel_id) {
+                rooms.remove(&self.room.id);
+            }
+        }
+        for speaker in &self.speakers {
+            if let Some(rooms) = index.by_sender.get_mut(speaker) {
+                rooms.remove(&self.room.id);
+            }
+        }
+        index.by_channel.retain(|_, rooms| !rooms.is_empty());
+        index.by_sender.retain(|_, rooms| !rooms.is_empty());
+    }
+}

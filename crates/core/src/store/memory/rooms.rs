@@ -1,0 +1,132 @@
+//! Rooms and bindings of the memory store.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use super::MemoryStore;
+use super::record::RoomRecord;
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{
+    ChannelBinding, ChannelId, ChannelType, OrganizationId, ParticipantId, Room, RoomId,
+};
+use crate::store::{BindingStore, Page, RoomFilter, RoomSnapshot, RoomStore};
+use crate::sync::lock;
+
+impl MemoryStore {
+    /// The first `limit` of these rooms that are open and of this organisation.
+    fn open_rooms(
+        &self,
+        rooms: Option<BTreeSet<RoomId>>,
+        organization: Option<&OrganizationId>,
+        limit: usize,
+    ) -> Vec<RoomId> {
+        let is_wanted = |room: &RoomId| {
+            self.with(room, |record| {
+                record.room.status.accepts_events()
+                    && record.room.organization_id.as_ref() == organization
+            })
+        };
+        rooms
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|room| is_wanted(room) == Some(true))
+            .take(limit)
+            .collect()
+    }
+}
+
+#[async_trait]
+impl RoomStore for MemoryStore {
+    async fn create_room(&self, room: Room) -> Result<RoomSnapshot> {
+        let (id, age) = (room.id.clone(), (room.created_at, room.id.clone()));
+        let Some(shard) = self.shards.get(self.shard_number(&id)) else {
+            return Err(Error::new(ErrorKind::StoreFailed, "no shard for the room"));
+        };
+        let mut shard = lock(shard);
+        if shard.contains_key(&id) {
+            return Err(Error::new(
+                ErrorKind::RoomAlreadyExists,
+                format!("room {id} is there already"),
+            ));
+        }
+        let record = RoomRecord::new(room);
+        let snapshot = record.snapshot();
+        shard.insert(id, record);
+        lock(&self.index).by_age.insert(age);
+        Ok(snapshot)
+    }
+
+    async fn room(&self, room: &RoomId) -> Result<Option<RoomSnapshot>> {
+        Ok(self.with(room, |record| record.snapshot()))
+    }
+
+    async fn list_rooms(&self, filter: &RoomFilter, page: Page) -> Result<Vec<Arc<Room>>> {
+        let ids: Vec<RoomId> = lock(&self.index)
+            .by_age
+            .iter()
+            .map(|(_, id)| id.clone())
+            .collect();
+        Ok(ids
+            .iter()
+            .filter_map(|id| self.with(id, |record| Arc::clone(&record.room)))
+            .filter(|room| filter.matches(room))
+            .skip(page.offset)
+            .take(page.limit)
+            .collect())
+    }
+
+    async fn delete_room(&self, room: &RoomId) -> Result<bool> {
+        let Some(shard) = self.shards.get(self.shard_number(room)) else {
+            return Ok(false);
+        };
+        let mut shard = lock(shard);
+        let Some(record) = shard.remove(room) else {
+            return Ok(false);
+        };
+        record.forget(&mut lock(&self.index));
+        Ok(true)
+    }
+
+    async fn rooms_of_sender(
+        &self,
+        organization: Option<&OrganizationId>,
+        channel_type: &ChannelType,
+        sender: &ParticipantId,
+        limit: usize,
+    ) -> Result<Vec<RoomId>> {
+        let key = (channel_type.clone(), sender.clone());
+        let rooms = lock(&self.index).by_sender.get(&key).cloned();
+        Ok(self.open_rooms(rooms, organization, limit))
+    }
+
+    async fn rooms_of_channel(
+        &self,
+        organization: Option<&OrganizationId>,
+        channel: &ChannelId,
+        limit: usize,
+    ) -> Result<Vec<RoomId>> {
+        let rooms = lock(&self.index).by_channel.get(channel).cloned();
+        Ok(self.open_rooms(rooms, organization, limit))
+    }
+}
+
+#[async_trait]
+impl BindingStore for MemoryStore {
+    async fn bindings(&self, room: &RoomId) -> Result<Vec<Arc<ChannelBinding>>> {
+        Ok(self
+            .with(room, |record| record.bindings.to_vec())
+            .unwrap_or_default())
+    }
+
+    async fn binding(
+        &self,
+        room: &RoomId,
+        channel: &ChannelId,
+    ) -> Result<Option<Arc<ChannelBinding>>> {
+        Ok(self
+            .with(room, |record| record.snapshot().binding(channel).cloned())
+            .flatten())
+    }
+}

@@ -1,0 +1,6 @@
+//! Text on its way to a channel: plain text from rich text, length limits, SMS segments.
+
+mod gsm7;
+mod limit;
+mod plain_text;
+mod properties;

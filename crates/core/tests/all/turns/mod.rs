@@ -1,0 +1,21 @@
+//! Turn taking: the recorded vectors, the mention grammar, the planner's rules and its cost.
+
+mod conformance;
+mod cost;
+mod mentions;
+mod planner;
+mod properties;
+
+use roomkit_core::turns::TranscriptEvent;
+
+fn roster(ids: &[&str]) -> Vec<String> {
+    ids.iter().map(ToString::to_string).collect()
+}
+
+/// Events written as `(speaker, content, round)`.
+fn transcript(events: &[(&str, &str, u32)]) -> Vec<TranscriptEvent> {
+    events
+        .iter()
+        .map(|(speaker, content, round)| TranscriptEvent::new(*speaker, *content).in_round(*round))
+        .collect()
+}
