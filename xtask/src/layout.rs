@@ -65,6 +65,25 @@ pub(crate) fn package_name(folder: &str) -> Option<String> {
     }
 }
 
+/// The folder of the crate that a new provider of this family builds on, none where the family
+/// takes no providers.
+pub(crate) fn provider_core(family: &str) -> Option<String> {
+    match family {
+        // Their traits are in the core crate itself.
+        "chat" | "store" | "telemetry" => Some("crates/core".into()),
+        _ if FAMILIES.contains(&family) => Some(format!("crates/{family}/core")),
+        _ => None,
+    }
+}
+
+/// The families that take providers.
+pub(crate) fn provider_families() -> Vec<&'static str> {
+    let mut families = FAMILIES.to_vec();
+    families.push("chat");
+    families.sort_unstable();
+    families
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +129,14 @@ mod tests {
         assert_eq!(place("crates/agents/mcp"), Some(Place::Vendor));
         assert_eq!(place("crates/gateway/server"), Some(Place::App));
         assert_eq!(place("examples"), Some(Place::Tool));
+    }
+
+    #[test]
+    fn every_family_that_takes_providers_has_a_core() {
+        for family in provider_families() {
+            assert!(provider_core(family).is_some(), "{family}");
+        }
+        assert_eq!(provider_core("gateway"), None);
+        assert_eq!(provider_core("fax"), None);
     }
 }

@@ -1,16 +1,20 @@
 //! `cargo xtask`: the one entry for everything a contributor does with this workspace.
 
 mod args;
+mod bench;
 mod ci;
 mod command;
 mod conformance;
 mod deps;
 mod error;
 mod features;
+mod figures;
 mod layout;
 mod lint;
 mod metadata;
+mod new_provider;
 mod package;
+mod prove;
 #[cfg(test)]
 mod scratch;
 mod stage;
@@ -31,6 +35,9 @@ COMMANDS
   lint [STAGE]...                  fmt, clippy, doc, deny, deps, tidy, features, package
   conformance [FILE]...            the recorded scenarios, and the check of their checker
   ci                               lint, conformance and test, with their seconds and budgets
+  bench [NAME]...                  benchmarks; figures go to benches/results/
+  prove NAME [--scale N]           one long proof; figures go to proofs/
+  new-provider FAMILY VENDOR       the skeleton of a provider crate
 
 `cargo xtask test` needs rustc and a C compiler, nothing else. CONTRIBUTING.md has the rest.
 ";
@@ -59,6 +66,9 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         "lint" => lint::run(rest),
         "conformance" => conformance::run(rest),
         "ci" => ci::run(rest),
+        "bench" => bench::run(rest),
+        "prove" => prove::run(rest),
+        "new-provider" => new_provider::run(rest),
         other => Err(Error::Usage(format!("there is no command `{other}`"))),
     }
 }

@@ -55,6 +55,7 @@ pub(crate) enum Kind {
 /// A library, binary, test, bench or example of a package.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Target {
+    pub(crate) name: String,
     pub(crate) kind: Vec<String>,
     pub(crate) src_path: PathBuf,
 }
@@ -96,6 +97,13 @@ impl Package {
             .iter()
             .find(|t| t.kind.iter().any(|k| k == "lib"))?;
         Some(&target.src_path)
+    }
+
+    /// Its targets of a kind.
+    pub(crate) fn targets_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Target> {
+        self.targets
+            .iter()
+            .filter(move |target| target.kind.iter().any(|k| k == kind))
     }
 }
 
