@@ -214,7 +214,13 @@ mod tests {
             .current_dir(&*folder)
             .env("CARGO_TARGET_DIR", folder.join("target"))
             .env("RUSTFLAGS", "--deny=warnings");
-        execute(&mut command).unwrap();
+        let output = command.output().unwrap();
+        let printed = [output.stdout, output.stderr].concat();
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&printed)
+        );
     }
 
     #[test]
