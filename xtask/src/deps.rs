@@ -154,6 +154,9 @@ fn foreign_to_core(tree: &str) -> Vec<String> {
         .lines()
         .filter_map(|line| line.split_whitespace().next())
         .collect();
+    if !names.contains("roomkit-core") {
+        return vec![format!("`cargo tree` does not show roomkit-core: {tree}")];
+    }
     FOREIGN_TO_CORE
         .iter()
         .filter(|name| names.contains(*name))
@@ -279,6 +282,11 @@ mod tests {
         assert_eq!(
             foreign_to_core("roomkit-core v0.1.0\nserde v1.0.0"),
             [""; 0]
+        );
+        assert_eq!(
+            foreign_to_core("").len(),
+            1,
+            "a tree of nothing proves nothing"
         );
     }
 }
