@@ -1,0 +1,87 @@
+//! The few options the commands share.
+
+use crate::error::{Error, Result};
+
+/// The parsed options of one command.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Args {
+    /// What is not an option, in order.
+    pub(crate) names: Vec<String>,
+    /// `--scale N`: how many times longer than their short form the long tests run.
+    pub(crate) scale: Option<u32>,
+    /// `-p CRATE`, any number of times.
+    pub(crate) packages: Vec<String>,
+}
+
+impl Args {
+    /// Parses, accepting only the options in `known`.
+    pub(crate) fn parse(arguments: &[String], known: &[&str]) -> Result<Self> {
+        let mut args = Self::default();
+        let mut rest = arguments.iter();
+        while let Some(argument) = rest.next() {
+            if !argument.starts_with('-') {
+                args.names.push(argument.clone());
+                continue;
+            }
+            if !known.contains(&argument.as_str()) {
+                return Err(Error::Usage(format!(
+                    "there is no option `{argument}` here"
+                )));
+            }
+            let value = rest
+                .next()
+                .ok_or_else(|| Error::Usage(format!("`{argument}` needs a value")))?;
+            match argument.as_str() {
+                "--scale" => args.scale = Some(scale(value)?),
+                _ => args.packages.push(value.clone()),
+            }
+        }
+        Ok(args)
+    }
+
+    /// Parses the arguments of a command that has no options, only names.
+    pub(crate) fn names(arguments: &[String]) -> Result<Vec<String>> {
+        Ok(Self::parse(arguments, &[])?.names)
+    }
+}
+
+fn scale(value: &str) -> Result<u32> {
+    match value.parse() {
+        Ok(number) if number > 0 => Ok(number),
+        _ => Err(Error::Usage(format!(
+            "`--scale {value}`: a whole number above 0 is needed"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args> {
+        let words: Vec<String> = line.split_whitespace().map(String::from).collect();
+        Args::parse(&words, &["--scale", "-p"])
+    }
+
+    #[test]
+    fn options_and_names_mix() {
+        let args = parse("crash --scale 3 -p a -p b").unwrap();
+        assert_eq!(args.names, ["crash"]);
+        assert_eq!(args.scale, Some(3));
+        assert_eq!(args.packages, ["a", "b"]);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for line in [
+            "--scale",
+            "--scale 0",
+            "--scale -1",
+            "--scale many",
+            "--sale 3",
+            "-p",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

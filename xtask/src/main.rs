@@ -1,0 +1,90 @@
+//! `cargo xtask`: the one entry for everything a contributor does with this workspace.
+
+mod args;
+mod bench;
+mod ci;
+mod command;
+mod conformance;
+mod deps;
+mod error;
+mod features;
+mod figures;
+mod layout;
+mod lint;
+mod metadata;
+mod new_provider;
+mod package;
+mod prove;
+#[cfg(test)]
+mod scratch;
+mod stage;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use crate::error::{Error, Result};
+
+const HELP: &str = "\
+The tools of the RoomKit workspace.
+
+USAGE: cargo xtask COMMAND
+
+COMMANDS
+  test [--scale N] [-p CRATE]...   every test, doc tests included; N lengthens the long ones
+  lint [STAGE]...                  fmt, clippy, doc, deny, deps, tidy, features, package
+  conformance [FILE]...            the recorded scenarios, and the check of their checker
+  ci                               lint, conformance and test, with their seconds and budgets
+  bench [NAME]...                  benchmarks; figures go to benches/results/
+  prove NAME [--scale N]           one long proof; figures go to proofs/
+  new-provider FAMILY VENDOR       the skeleton of a provider crate
+
+`cargo xtask test` needs rustc and a C compiler, nothing else. CONTRIBUTING.md has the rest.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(arguments: &[String]) -> Result<()> {
+    let Some((command, rest)) = arguments.split_first() else {
+        return Err(Error::Usage("a command is missing".into()));
+    };
+    if arguments.iter().any(|a| a == "--help" || a == "-h") || command == "help" {
+        print!("{HELP}");
+        return Ok(());
+    }
+    match command.as_str() {
+        "test" => test::run(rest),
+        "lint" => lint::run(rest),
+        "conformance" => conformance::run(rest),
+        "ci" => ci::run(rest),
+        "bench" => bench::run(rest),
+        "prove" => prove::run(rest),
+        "new-provider" => new_provider::run(rest),
+        other => Err(Error::Usage(format!("there is no command `{other}`"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_command_and_no_command_are_refused() {
+        assert!(dispatch(&["frobnicate".into()]).is_err());
+        assert!(dispatch(&[]).is_err());
+    }
+
+    #[test]
+    fn help_is_given_without_running_the_command() {
+        assert!(dispatch(&["ci".into(), "--help".into()]).is_ok());
+    }
+}
