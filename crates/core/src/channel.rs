@@ -101,10 +101,10 @@ pub trait Channel: Send + Sync + 'static {
     /// Called once, when the channel is registered with a kit.
     fn registered(&self, _kit: WeakKit) {}
 
-    /// Called after the channel was attached to a room.
+    /// Called in the background after the channel was attached to a room.
     async fn attached(&self, _room: &RoomId) {}
 
-    /// Called after the channel was detached from a room.
+    /// Called in the background after the channel was detached from a room.
     async fn detached(&self, _room: &RoomId) {}
 
     /// Lets go of connections; called when the kit closes.

@@ -48,6 +48,10 @@ impl EventDraft {
         event.correlation_id = message.correlation_id;
         event.idempotency_key = message.idempotency_key;
         event.metadata = message.metadata;
+        if message.is_bot {
+            event.metadata.insert("is_bot", true);
+        }
+        event.chain_depth = message.chain_depth;
         event.visibility = message.visibility;
         event.addressed_to = message.addressed_to;
         event.response_visibility = message.response_visibility;

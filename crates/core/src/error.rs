@@ -49,6 +49,8 @@ pub enum ErrorKind {
     StaleFencingToken,
     /// `lock_timeout`: the room's lock was not had in time.
     LockTimeout,
+    /// `inside_room_lock`: the call would wait for the lock under which its caller runs.
+    InsideRoomLock,
     /// `store_failed`: the store could not do what was asked.
     StoreFailed,
     /// `channel_failed`: a channel failed while handling a message or an event.
@@ -85,6 +87,7 @@ impl ErrorKind {
             Self::VersionConflict => "version_conflict",
             Self::StaleFencingToken => "stale_fencing_token",
             Self::LockTimeout => "lock_timeout",
+            Self::InsideRoomLock => "inside_room_lock",
             Self::StoreFailed => "store_failed",
             Self::ChannelFailed => "channel_failed",
             Self::ProviderFailed => "provider_failed",

@@ -26,4 +26,4 @@ pub use kit::{
     AttachChannel, CloseReport, DeliveryHandle, RoomKit, RoomKitBuilder, RoomOptions, Rooms,
     SendEvent, WeakKit,
 };
-pub use pipeline::Refusal;
+pub use pipeline::{LoopGuard, Refusal};

@@ -5,20 +5,19 @@ use std::collections::{HashMap, HashSet};
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
 use async_trait::async_trait;
-use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::result::{HookAction, HookEffects};
 use super::{FailurePolicy, HookOptions, HookPoint, HookReturn, HookTrigger, IntoHookReturn};
-use crate::clock::{self, Clock};
+use crate::clock::Clock;
 use crate::context::RoomContext;
 use crate::error::Result;
 use crate::model::{Room, RoomId};
+use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::tasks::Tasks;
 use crate::sync::{read, write};
 
@@ -239,6 +238,11 @@ impl HookEngine {
         Ok(())
     }
 
+    /// Whether there may be any hook at all.
+    pub(crate) fn any(&self) -> bool {
+        self.order.load(Ordering::Relaxed) > 0
+    }
+
     fn ordered(&self, mut hook: Hook) -> Hook {
         hook.order = self.order.fetch_add(1, Ordering::Relaxed);
         hook
@@ -393,12 +397,11 @@ impl HookEngine {
         hook: &Hook,
         answer: BoxFuture<'static, Result<R, BoxError>>,
     ) -> Result<R, HookFailure> {
-        let answer = AssertUnwindSafe(answer).catch_unwind();
-        match clock::timeout(&*self.clock, hook.options.timeout, answer).await {
-            Ok(Ok(Ok(returned))) => Ok(returned),
-            Ok(Ok(Err(error))) => Err(self.failure(hook, false, error.to_string())),
-            Ok(Err(_panic)) => Err(self.failure(hook, false, "panicked".to_owned())),
-            Err(clock::Elapsed) => {
+        match guard(&*self.clock, hook.options.timeout, answer).await {
+            Ok(Ok(returned)) => Ok(returned),
+            Ok(Err(error)) => Err(self.failure(hook, false, error.to_string())),
+            Err(NoAnswer::Panicked) => Err(self.failure(hook, false, "panicked".to_owned())),
+            Err(NoAnswer::TookTooLong) => {
                 let limit = hook.options.timeout.as_millis();
                 Err(self.failure(hook, true, format!("took longer than {limit} ms")))
             }

@@ -16,6 +16,7 @@ use crate::model::{
 use crate::pipeline::{Scope, announce_lifecycle, lifecycle_event};
 use crate::store::{BindingChange, RoomCommit, RoomSnapshot};
 use crate::sync::RoomLock;
+use crate::sync::inside::Inside;
 
 /// How often a change starts over because another process changed the room in between.
 const MOST_CONFLICTS: usize = 32;
@@ -145,9 +146,7 @@ impl AttachChannel {
             |_| Ok(change.clone()),
         )
         .await?;
-        if let Some(channel) = inner.channel(&self.channel_id) {
-            channel.attached(&self.room_id).await;
-        }
+        inner.notify_channel(&self.channel_id, &self.room_id, true);
         Ok(binding)
     }
 }
@@ -201,9 +200,7 @@ pub(crate) async fn commit(
     let receipt = inner.store.commit(commit.into()).await?;
     let room = first(receipt.rooms)?;
     announce_lifecycle(inner, &room, &event);
-    if let Some(registered) = inner.channel(&channel) {
-        registered.attached(&room.room.id).await;
-    }
+    inner.notify_channel(&channel, &room.room.id, true);
     Ok(room)
 }
 
@@ -278,6 +275,7 @@ pub(super) async fn under_lock(
 
 /// Takes the room's lock, within the time that an event has to get ready.
 pub(super) async fn lock_room(inner: &Inner, room: &RoomId) -> Result<RoomLock> {
+    Inside::check(inner.id, room)?;
     let limit = inner.settings.process_timeout;
     let lock = clock::timeout(&*inner.clock, limit, inner.locks.acquire(room)).await;
     lock.map_err(|clock::Elapsed| {

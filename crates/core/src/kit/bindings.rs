@@ -64,9 +64,7 @@ impl Rooms {
             Err(error) if error.kind() == crate::ErrorKind::ChannelNotFound => return Ok(false),
             detached => detached?,
         };
-        if let Some(registered) = inner.channel(&channel) {
-            registered.detached(&room).await;
-        }
+        inner.notify_channel(&channel, &room, false);
         Ok(true)
     }
 

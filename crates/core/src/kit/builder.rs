@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::{Channels, FlowControl, Inner, RoomKit};
@@ -10,6 +11,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookTrigger, RoomHooks};
 use crate::identity::IdentityResolver;
 use crate::model::{AgentResponsePolicy, ChannelType};
+use crate::pipeline::LoopGuard;
+use crate::pipeline::loop_guard::Watched;
 use crate::resilience::CircuitBreakerConfig;
 use crate::router::{
     ContentTranscoder, DefaultContentTranscoder, DefaultInboundRoomRouter, InboundRoomRouter,
@@ -18,6 +21,9 @@ use crate::store::{ConversationStore, MemoryStore};
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::Tasks;
 use crate::sync::{InProcessLocks, InProcessRealtime, RealtimeBackend, RoomLockManager};
+
+/// The number of the next kit of this process.
+static NEXT_KIT: AtomicU64 = AtomicU64::new(0);
 
 /// The limits and policies of a kit.
 #[derive(Debug, Clone)]
@@ -30,6 +36,7 @@ pub(crate) struct Settings {
     pub(crate) delivery_timeout: Duration,
     pub(crate) agent_timeout: Duration,
     pub(crate) lane_capacity: usize,
+    pub(crate) loop_guard: Option<LoopGuard>,
     pub(crate) circuit_breaker: CircuitBreakerConfig,
 }
 
@@ -44,6 +51,7 @@ impl Default for Settings {
             delivery_timeout: Duration::from_secs(60),
             agent_timeout: Duration::from_secs(600),
             lane_capacity: 65_536,
+            loop_guard: None,
             circuit_breaker: CircuitBreakerConfig::default(),
         }
     }
@@ -171,6 +179,13 @@ impl RoomKitBuilder {
         self
     }
 
+    /// Stops asking agents in a room that goes round in circles with a system outside, which tells
+    /// neither that it is a bot nor how deep the chain is. Default: off.
+    pub fn loop_guard(mut self, guard: LoopGuard) -> Self {
+        self.settings.loop_guard = Some(guard);
+        self
+    }
+
     /// When a failing channel is left alone. Default: after 5 failures in a row, for 60 seconds.
     pub fn circuit_breaker(mut self, config: CircuitBreakerConfig) -> Self {
         self.settings.circuit_breaker = config;
@@ -224,6 +239,7 @@ impl RoomKitBuilder {
             .unwrap_or_else(|| Arc::new(DefaultInboundRoomRouter::new(Arc::clone(&store))));
         let hooks = HookEngine::new(Arc::clone(&clock), self.room_hooks, self.fail_closed);
         RoomKit::from_inner(Inner {
+            id: NEXT_KIT.fetch_add(1, Ordering::Relaxed),
             settings: self.settings,
             store,
             locks: self
@@ -244,6 +260,7 @@ impl RoomKitBuilder {
             lanes: Arc::new(KeyedQueue::new()),
             routes: Arc::new(KeyedQueue::new()),
             flow: FlowControl::default(),
+            watched: Watched::default(),
             channels: Channels::default(),
             closing: super::close::Closing::default(),
         })

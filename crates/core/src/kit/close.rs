@@ -7,6 +7,7 @@ use super::RoomKit;
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ChannelId, RoomId};
+use crate::sync::guard::guard;
 
 /// Whether a kit still takes anything new.
 #[derive(Debug, Default)]
@@ -77,7 +78,9 @@ impl RoomKit {
         }
         inner.tasks.abort_all();
         for channel in self.channels() {
-            channel.close().await;
+            if let Err(problem) = guard(&*inner.clock, deadline, channel.close()).await {
+                tracing::error!(channel_id = %channel.id(), ?problem, "channel did not close");
+            }
         }
         inner.realtime.close().await;
         inner.store.close().await?;

@@ -15,6 +15,7 @@ use crate::model::{
 };
 use crate::pipeline;
 use crate::store::EventQuery;
+use crate::sync::inside::Inside;
 
 /// Sends an event into a room in the name of a channel; await it to do so.
 #[derive(Debug)]
@@ -37,7 +38,8 @@ pub struct SendEvent {
 
 impl Rooms {
     /// Sends an event into a room without a message from outside (RFC §10.5). It passes the same
-    /// hooks and checks, and the future is done when all that it caused is done.
+    /// hooks and checks, and the future is done when all that it caused is done, or, called from
+    /// inside a channel or a hook, once the event is committed.
     ///
     /// The channel must be attached; `system` always is. A blocked event is returned, its status
     /// `blocked`.
@@ -274,11 +276,14 @@ impl SendEvent {
         event.idempotency_key = self.idempotency_key;
         event.metadata = self.metadata;
         let (running, scope) = (Arc::clone(&inner), rooms.scope.clone());
-        let sent = inner.tasks.run_to_end(async move {
-            let accepted = pipeline::direct::accept(&running, &scope, event).await?;
-            Ok(accepted.settle().await)
-        });
-        let result = sent.await.unwrap_or_else(|| Err(super::close::closed()))?;
+        let inside = Inside::current();
+        let is_inside = inside.is_some();
+        let result = inner
+            .run_to_end(inside, async move {
+                let accepted = pipeline::direct::accept(&running, &scope, event).await?;
+                Ok(accepted.settle_from(&running, is_inside).await)
+            })
+            .await?;
         result.event.ok_or_else(|| {
             Error::new(
                 ErrorKind::EventNotFound,

@@ -8,6 +8,7 @@ use super::{Rooms, close};
 use crate::error::Result;
 use crate::model::{InboundMessage, InboundResult};
 use crate::pipeline;
+use crate::sync::inside::Inside;
 
 /// Waits for the deliveries of a message whose caller did not.
 #[derive(Debug)]
@@ -31,7 +32,8 @@ impl Rooms {
     /// caused is done: deliveries, agents' answers and what follows from them.
     ///
     /// A message that is refused is a result, `blocked` with its reason. The call may be dropped at
-    /// any time; a pass that has begun goes on to its end.
+    /// any time; a pass that has begun goes on to its end. A call from inside a channel or a hook
+    /// returns once the event is committed, since what follows may be waiting for its caller.
     ///
     /// # Errors
     /// - [`ChannelNotRegistered`](crate::ErrorKind::ChannelNotRegistered).
@@ -43,11 +45,14 @@ impl Rooms {
         let inner = self.inner();
         inner.closing.check()?;
         let (running, scope) = (Arc::clone(inner), self.scope.clone());
-        let processed = inner.tasks.run_to_end(async move {
-            let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
-            Ok(accepted.settle().await)
-        });
-        processed.await.unwrap_or_else(|| Err(close::closed()))
+        let inside = Inside::current();
+        let is_inside = inside.is_some();
+        inner
+            .run_to_end(inside, async move {
+                let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
+                Ok(accepted.settle_from(&running, is_inside).await)
+            })
+            .await
     }
 
     /// As [`process_inbound`](Self::process_inbound), but returns once the event is committed or
@@ -62,16 +67,17 @@ impl Rooms {
         let inner = self.inner();
         inner.closing.check()?;
         let (running, scope) = (Arc::clone(inner), self.scope.clone());
-        let accepted = inner.tasks.run_to_end(async move {
-            let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
-            let result = accepted.result.clone();
-            let (sender, settled) = oneshot::channel();
-            running.tasks.spawn(async move {
-                // Nobody may be waiting.
-                let _ = sender.send(accepted.settle().await);
-            });
-            Ok((result, DeliveryHandle { settled }))
-        });
-        accepted.await.unwrap_or_else(|| Err(close::closed()))
+        inner
+            .run_to_end(Inside::current(), async move {
+                let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
+                let result = accepted.result.clone();
+                let (sender, settled) = oneshot::channel();
+                running.tasks.spawn(async move {
+                    // Nobody may be waiting.
+                    let _ = sender.send(accepted.settle().await);
+                });
+                Ok((result, DeliveryHandle { settled }))
+            })
+            .await
     }
 }

@@ -16,8 +16,12 @@ mod rooms;
 
 use std::collections::HashMap;
 use std::fmt;
+use std::future::Future;
 use std::ops::Deref;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, LazyLock, RwLock, Weak};
+
+use futures_util::FutureExt;
 
 pub use attach::AttachChannel;
 pub use builder::RoomKitBuilder;
@@ -31,13 +35,16 @@ use self::flow::FlowControl;
 use crate::channel::Channel;
 use crate::clock::Clock;
 use crate::context::RoomContext;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
 use crate::identity::IdentityResolver;
 use crate::model::{ChannelId, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId};
+use crate::pipeline::loop_guard::Watched;
 use crate::pipeline::{Lanes, RouteKey, Scope};
 use crate::router::{ContentTranscoder, InboundRoomRouter};
 use crate::store::{ConversationStore, RoomSnapshot};
+use crate::sync::guard::guard;
+use crate::sync::inside::Inside;
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::Tasks;
 use crate::sync::{RealtimeBackend, RoomLockManager, read};
@@ -48,6 +55,8 @@ pub(crate) static SYSTEM_CHANNEL: LazyLock<ChannelId> = LazyLock::new(|| Channel
 /// All parts of a kit; what runs in the background holds this, and not the kit itself.
 #[derive(Debug)]
 pub(crate) struct Inner {
+    /// Tells kits of one process apart.
+    pub(crate) id: u64,
     pub(crate) settings: Settings,
     pub(crate) store: Arc<dyn ConversationStore>,
     pub(crate) locks: Arc<dyn RoomLockManager>,
@@ -62,6 +71,7 @@ pub(crate) struct Inner {
     pub(crate) lanes: Lanes,
     pub(crate) routes: Arc<KeyedQueue<RouteKey>>,
     pub(crate) flow: FlowControl,
+    pub(crate) watched: Watched,
     channels: Channels,
     closing: close::Closing,
 }
@@ -91,6 +101,51 @@ impl Inner {
         found
             .filter(|found| scope.admits(&found.room))
             .ok_or_else(|| Error::room_not_found(room))
+    }
+
+    /// Runs a call to its end whatever becomes of the caller. A panic of a part that was plugged in
+    /// becomes an error.
+    pub(crate) async fn run_to_end<T: Send + 'static>(
+        &self,
+        inside: Option<Inside>,
+        call: impl Future<Output = Result<T>> + Send + 'static,
+    ) -> Result<T> {
+        let call = AssertUnwindSafe(call).catch_unwind();
+        let ended = match inside {
+            None => self.tasks.run_to_end(call).await,
+            Some(inside) => self.tasks.run_to_end(inside.scope(call)).await,
+        };
+        match ended {
+            Some(Ok(result)) => result,
+            Some(Err(_panic)) => Err(Error::new(
+                ErrorKind::StoreFailed,
+                "a part of the kit panicked",
+            )),
+            None => Err(close::closed()),
+        }
+    }
+
+    /// Tells a channel, in the background, that it was attached to a room or detached from it.
+    pub(crate) fn notify_channel(
+        self: &Arc<Self>,
+        channel: &ChannelId,
+        room: &RoomId,
+        attached: bool,
+    ) {
+        let Some(channel) = self.channel(channel) else {
+            return;
+        };
+        let (inner, room) = (Arc::clone(self), room.clone());
+        self.tasks.spawn(async move {
+            let told = async {
+                if attached { channel.attached(&room).await } else { channel.detached(&room).await }
+            };
+            let limit = inner.settings.process_timeout;
+            if let Err(problem) = guard(&*inner.clock, limit, told).await {
+                let channel_id = channel.id();
+                tracing::error!(%channel_id, room_id = %room, attached, ?problem, "channel was told of a room");
+            }
+        });
     }
 
     /// Starts the observing hooks of a point.
@@ -146,7 +201,6 @@ impl RoomKit {
     }
 
     /// A kit whose parts and limits are chosen.
-    #[must_use]
     pub fn builder() -> RoomKitBuilder {
         RoomKitBuilder::default()
     }

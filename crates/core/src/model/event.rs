@@ -131,6 +131,11 @@ impl RoomEvent {
         self.is_marked("edited")
     }
 
+    /// Whether a bot outside said it, as far as its channel knows: `metadata.is_bot` is true.
+    pub fn is_from_bot(&self) -> bool {
+        self.is_marked("is_bot")
+    }
+
     /// Checks the content.
     ///
     /// # Errors

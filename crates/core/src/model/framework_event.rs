@@ -52,6 +52,8 @@ impl FrameworkEvent {
 open_string_enum! {
     /// What a framework event tells (RFC §8.2).
     pub enum FrameworkEventType {
+        /// A room goes round in circles with a system outside; agents are not asked for now.
+        LoopDetected = "loop_detected",
         /// A room was made.
         RoomCreated = "room_created",
         /// A room became quiet and was paused.

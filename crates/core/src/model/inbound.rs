@@ -66,6 +66,13 @@ pub struct InboundMessage {
     /// When it was sent, as far as the provider says.
     #[serde(default, with = "time::optional")]
     pub timestamp: Option<DateTime<Utc>>,
+    /// How often agents had answered one another before it came here: what a channel that bridges
+    /// to another system carries over, so that a loop through it ends. Default: 0.
+    #[serde(default)]
+    pub chain_depth: u32,
+    /// Whether a bot sent it; then agents act only where it addresses them. Default: no.
+    #[serde(default)]
+    pub is_bot: bool,
     /// What else comes with it; becomes the event's metadata.
     #[serde(default)]
     pub metadata: Metadata,
@@ -104,6 +111,8 @@ impl InboundMessage {
             raw_payload: Metadata::new(),
             provider_message_id: None,
             timestamp: None,
+            chain_depth: 0,
+            is_bot: false,
             metadata: Metadata::new(),
             visibility: Visibility::default(),
             addressed_to: None,

@@ -13,6 +13,7 @@ use crate::model::{
 };
 use crate::router::visibility;
 use crate::store::{IdempotentOutcome, RoomCommit, RoomSnapshot, RoomUpdate, Speaker};
+use crate::sync::inside::Inside;
 
 /// What is to become of an event.
 pub(super) enum Decision {
@@ -119,10 +120,16 @@ async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> 
             .map_err(|invalid| invalid.to_string())?;
         edit::still_about(&before.content, &changed.content)
     };
-    let outcome = inner
+    let hooks = inner
         .hooks
-        .run::<BeforeBroadcast>(&context, pass.draft.clone(), acceptable)
-        .await;
+        .run::<BeforeBroadcast>(&context, pass.draft.clone(), acceptable);
+    let outcome = if inner.hooks.any() {
+        Inside::under_lock(inner.id, &room.room.id)
+            .scope(hooks)
+            .await
+    } else {
+        hooks.await
+    };
     let mut effects = outcome.effects;
     if matches!(pass.origin, Origin::Injected) {
         effects.injected.clear();

@@ -1,20 +1,18 @@
 //! One delivery: an event goes to one channel, which carries it or reacts to it (RFC §10.2 step 3).
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-
-use futures_util::FutureExt;
 
 use super::lane::LaneTicket;
 use super::stream;
 use crate::channel::{Channel, ChannelOutput, Response};
-use crate::clock::{self, Elapsed};
 use crate::context::RoomContext;
 use crate::error::{Error, Result};
 use crate::kit::Inner;
 use crate::model::{ChannelBinding, DeliveryError, DeliveryOutcome, DeliveryResult, RoomEvent};
 use crate::resilience::{backoff, may_retry};
 use crate::router::adapt;
+use crate::sync::guard::{NoAnswer, guard};
+use crate::sync::inside::Inside;
 
 /// A delivery that is planned, with its place in the lane.
 pub(crate) struct Job {
@@ -157,13 +155,13 @@ async fn carry(
             );
             return (outcome, attempts);
         }
-        let call = AssertUnwindSafe(channel.deliver(event, binding, context)).catch_unwind();
-        let outcome = match clock::timeout(&*inner.clock, inner.settings.delivery_timeout, call)
-            .await
-        {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_panic)) => DeliveryOutcome::unknown("channel_panicked", "the channel panicked"),
-            Err(Elapsed) => {
+        let call = Inside::channel().scope(channel.deliver(event, binding, context));
+        let outcome = match guard(&*inner.clock, inner.settings.delivery_timeout, call).await {
+            Ok(outcome) => outcome,
+            Err(NoAnswer::Panicked) => {
+                DeliveryOutcome::unknown("channel_panicked", "the channel panicked")
+            }
+            Err(NoAnswer::TookTooLong) => {
                 DeliveryOutcome::unknown("delivery_timeout", "the channel took too long")
             }
         };
@@ -200,23 +198,18 @@ async fn react(
     binding: &ChannelBinding,
     context: &RoomContext,
 ) -> Result<ChannelOutput> {
-    let turn = AssertUnwindSafe(async {
+    let turn = async {
         let mut output = channel.on_event(event, binding, context).await?;
         if let Response::Stream(deltas) = output.response {
             output.response = stream::collect(deltas).await;
         }
         Ok(output)
-    });
-    match clock::timeout(
-        &*inner.clock,
-        inner.settings.agent_timeout,
-        turn.catch_unwind(),
-    )
-    .await
-    {
-        Ok(Ok(output)) => output,
-        Ok(Err(_panic)) => Err(Error::channel("the agent panicked")),
-        Err(Elapsed) => Err(Error::channel("the agent took too long")),
+    };
+    let turn = Inside::channel().scope(turn);
+    match guard(&*inner.clock, inner.settings.agent_timeout, turn).await {
+        Ok(output) => output,
+        Err(NoAnswer::Panicked) => Err(Error::channel("the agent panicked")),
+        Err(NoAnswer::TookTooLong) => Err(Error::channel("the agent took too long")),
     }
 }
 

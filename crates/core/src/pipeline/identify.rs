@@ -1,14 +1,10 @@
 //! Identity: who sent a message, settled before the room's lock is taken (RFC §11.2).
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-
-use futures_util::FutureExt;
 
 use super::Refusal;
 use super::pass::{Origin, Pass};
 use crate::channel::Channel;
-use crate::clock::{self, Elapsed};
 use crate::context::RoomContext;
 use crate::error::Result;
 use crate::hook::{
@@ -20,6 +16,7 @@ use crate::model::{
     EventContent, FrameworkEventType, IdentificationStatus, Identity, IdentityResult,
     InboundMessage, Participant, ParticipantId,
 };
+use crate::sync::guard::{NoAnswer, guard};
 
 /// Why a message goes no further, and what its sender is told.
 pub(super) struct TurnedAway {
@@ -108,18 +105,18 @@ async fn resolve(
     let Some(resolver) = &inner.identity else {
         return unknown();
     };
-    let answer = AssertUnwindSafe(resolver.resolve(message, context)).catch_unwind();
-    match clock::timeout(&*inner.clock, inner.settings.identity_timeout, answer).await {
-        Ok(Ok(Ok(result))) => result,
-        Ok(Ok(Err(error))) => {
+    let answer = resolver.resolve(message, context);
+    match guard(&*inner.clock, inner.settings.identity_timeout, answer).await {
+        Ok(Ok(result)) => result,
+        Ok(Err(error)) => {
             tracing::error!(room_id = %context.room_id(), %error, "identity resolver failed");
             unknown()
         }
-        Ok(Err(_panic)) => {
+        Err(NoAnswer::Panicked) => {
             tracing::error!(room_id = %context.room_id(), "identity resolver panicked");
             unknown()
         }
-        Err(Elapsed) => {
+        Err(NoAnswer::TookTooLong) => {
             inner.emit(FrameworkEventType::IdentityTimeout, |event| {
                 event.room_id = Some(context.room_id().clone());
                 event.channel_id = Some(message.channel_id.clone());

@@ -13,6 +13,8 @@ use crate::hook::InjectedEvent;
 use crate::kit::Inner;
 use crate::model::{EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
 use crate::store::IdempotentOutcome;
+use crate::sync::guard::{NoAnswer, guard};
+use crate::sync::inside::Inside;
 
 /// A message that was taken or refused, and what still follows from it.
 pub(crate) struct Accepted {
@@ -60,6 +62,19 @@ pub(crate) async fn accept(
 }
 
 impl Accepted {
+    /// Follows the message to its end, or leaves that to the background where the caller is inside
+    /// a channel or hook, which the end may be waiting for.
+    pub(crate) async fn settle_from(self, inner: &Arc<Inner>, inside: bool) -> InboundResult {
+        if !inside {
+            return self.settle().await;
+        }
+        let result = self.result.clone();
+        inner.tasks.spawn(async move {
+            self.settle().await;
+        });
+        result
+    }
+
     /// Follows the message to the end of all that it caused.
     pub(crate) async fn settle(self) -> InboundResult {
         let Self {
@@ -128,7 +143,12 @@ async fn prepare(
     let context = inner.context(routed.room);
     let sender = pass::sender_of(&message);
     let resolvable = inner.identity.is_some().then(|| message.clone());
-    let draft = channel.handle_inbound(message, &context).await?;
+    let parsed = Inside::channel().scope(channel.handle_inbound(message, &context));
+    let draft = match guard(&*inner.clock, inner.settings.process_timeout, parsed).await {
+        Ok(draft) => draft?,
+        Err(NoAnswer::Panicked) => return Err(Error::channel("the channel panicked on a message")),
+        Err(NoAnswer::TookTooLong) => return Err(Error::channel("the channel took too long")),
+    };
     draft.content.validate()?;
     let mut pass = Pass::new(sender, draft);
     let turned_away = match &resolvable {

@@ -11,6 +11,7 @@ mod edit;
 mod gate;
 mod identify;
 mod lane;
+pub(crate) mod loop_guard;
 mod notice;
 pub(crate) mod pass;
 mod plan;
@@ -28,6 +29,7 @@ pub(crate) use notice::{announce_created, announce_lifecycle};
 pub(crate) use reenter::Cascade;
 pub(crate) use route::{RouteKey, create_room};
 
+pub use loop_guard::LoopGuard;
 pub use refusal::Refusal;
 
 use crate::model::{OrganizationId, Room};

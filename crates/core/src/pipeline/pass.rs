@@ -20,6 +20,7 @@ use crate::model::{
     Observation, Participant, ParticipantId, RoomEvent, RoomId, Task, Visibility,
 };
 use crate::store::{CommitBatch, IdempotentOutcome, RoomCommit};
+use crate::sync::inside::Inside;
 
 /// How often a pass starts over because another process changed the room in between.
 const MOST_CONFLICTS: usize = 32;
@@ -175,6 +176,7 @@ pub(crate) async fn run(
     mut pass: Pass,
     budget: Budget,
 ) -> Result<Outcome> {
+    Inside::check(inner.id, room)?;
     let Ok(lock) = budget.limit(inner, inner.locks.acquire(room)).await else {
         return Ok(timed_out(inner, &pass));
     };

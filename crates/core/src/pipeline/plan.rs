@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use super::deliver::{Job, JobKind};
+use super::loop_guard::Verdict;
 use super::pass::Origin;
 use crate::context::RoomContext;
 use crate::kit::Inner;
-use crate::model::{ChannelBinding, ChannelCategory, ChannelDirection, RoomEvent};
+use crate::model::{
+    ChannelBinding, ChannelCategory, ChannelDirection, FrameworkEventType, RoomEvent,
+};
 use crate::router::addressing;
 
 /// Who gets the event: each with a place in its lane, taken here so that lanes are in index order.
@@ -17,24 +20,50 @@ pub(super) fn plan(
     origin: &Origin,
 ) -> Vec<Job> {
     let source = context.binding(&event.source.channel_id);
-    let mut jobs = Vec::new();
-    for (order, binding) in context.bindings().iter().enumerate() {
-        let Some(kind) = part_of(event, binding, source, context, origin) else {
-            continue;
-        };
-        let lane = (event.room_id.clone(), binding.channel_id.clone());
-        jobs.push(Job {
-            kind,
-            order,
-            event: Arc::clone(event),
-            binding: Arc::clone(binding),
-            source: source.cloned(),
-            channel: inner.channel(&binding.channel_id),
-            context: context.clone(),
-            place: inner.lanes.enqueue(lane, inner.settings.lane_capacity),
+    let parts: Vec<(usize, JobKind, &Arc<ChannelBinding>)> = context
+        .bindings()
+        .iter()
+        .enumerate()
+        .filter_map(|(order, binding)| {
+            part_of(event, binding, source, context, origin).map(|kind| (order, kind, binding))
+        })
+        .collect();
+    let asks_agents = parts.iter().any(|(_, kind, _)| *kind == JobKind::React);
+    let held_back = asks_agents && goes_in_circles(inner, event);
+    parts
+        .into_iter()
+        .filter(|(_, kind, _)| !(held_back && *kind == JobKind::React))
+        .map(|(order, kind, binding)| {
+            let lane = (event.room_id.clone(), binding.channel_id.clone());
+            Job {
+                kind,
+                order,
+                event: Arc::clone(event),
+                binding: Arc::clone(binding),
+                source: source.cloned(),
+                channel: inner.channel(&binding.channel_id),
+                context: context.clone(),
+                place: inner.lanes.enqueue(lane, inner.settings.lane_capacity),
+            }
+        })
+        .collect()
+}
+
+/// Whether the loop guard lets this event ask no agent; the first that it stops is told of.
+fn goes_in_circles(inner: &Inner, event: &RoomEvent) -> bool {
+    let Some(guard) = inner.settings.loop_guard else {
+        return false;
+    };
+    let verdict = inner.watched.judge(guard, event, inner.clock.elapsed());
+    if verdict == Verdict::Tripped {
+        tracing::warn!(room_id = %event.room_id, event_id = %event.id, "loop detected, agents are not asked");
+        inner.emit(FrameworkEventType::LoopDetected, |notice| {
+            notice.room_id = Some(event.room_id.clone());
+            notice.event_id = Some(event.id.clone());
+            notice.channel_id = Some(event.source.channel_id.clone());
         });
     }
-    jobs
+    verdict != Verdict::Admitted
 }
 
 /// What a binding has to do with an event: nothing, carry it, or react to it.

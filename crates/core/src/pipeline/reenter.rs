@@ -1,7 +1,7 @@
 //! What follows a commit: deliveries run side by side, and answers go back through the pipeline.
 
 use std::collections::VecDeque;
-use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::future::FutureExt;
@@ -13,6 +13,7 @@ use super::{Scope, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
+use crate::error::{Error, ErrorKind};
 use crate::hook::{AfterBroadcast, OnError};
 use crate::kit::Inner;
 use crate::model::{
@@ -315,17 +316,10 @@ impl Cascade {
 }
 
 /// Does one piece of work. All of a cascade's work is of this one type.
-fn perform<'a>(
-    inner: &'a Arc<Inner>,
-    scope: &'a Scope,
-    room: &'a RoomId,
-    work: Work,
-) -> impl Future<Output = Step> + Send + 'a {
-    async move {
-        match work {
-            Work::Deliver(job) => Step::Delivered(Box::new(deliver::run(inner, job).await)),
-            Work::Answer(answers) => answer(inner, scope, room, answers).await,
-        }
+async fn perform(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, work: Work) -> Step {
+    match work {
+        Work::Deliver(job) => Step::Delivered(Box::new(deliver::run(inner, job).await)),
+        Work::Answer(answers) => answer(inner, scope, room, answers).await,
     }
 }
 
@@ -356,7 +350,9 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             pass.tasks = std::mem::take(&mut tasks);
             pass.observations = std::mem::take(&mut observations);
             pass.metadata_updates = std::mem::take(&mut metadata_updates);
-            match pass::run(inner, scope, room, pass, Budget::new(inner)).await {
+            let run = pass::run(inner, scope, room, pass, Budget::new(inner));
+            let run = AssertUnwindSafe(run).catch_unwind().await;
+            match run.unwrap_or_else(|_panic| Err(panicked())) {
                 Ok(Outcome::Committed(reply, added)) => {
                     committed.push(*reply);
                     committed.extend(added);
@@ -368,13 +364,18 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                 }
             }
         }
-        let kept = pass::store_effects(inner, room, tasks, observations, metadata_updates).await;
-        if let Err(failed) = kept {
+        let kept = pass::store_effects(inner, room, tasks, observations, metadata_updates);
+        let kept = AssertUnwindSafe(kept).catch_unwind().await;
+        if let Err(failed) = kept.unwrap_or_else(|_panic| Err(panicked())) {
             tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "side effects were not stored");
             error.get_or_insert_with(|| failed.to_string());
         }
     }
     Step::Answered { committed, error }
+}
+
+fn panicked() -> Error {
+    Error::new(ErrorKind::StoreFailed, "a part of the kit panicked")
 }
 
 /// The answer as an event: one deeper in the chain, in the thread of what it answers.

@@ -43,6 +43,20 @@ impl TokenBucket {
         }
     }
 
+    /// A full bucket that holds all that one window of time lets pass.
+    #[must_use]
+    pub fn of_window(most: f64, window: Duration, now: Duration) -> Self {
+        let per_second = most / window.as_secs_f64().max(f64::MIN_POSITIVE);
+        Self {
+            levels: vec![Level {
+                per_second,
+                capacity: most,
+                tokens: most,
+            }],
+            filled_at: now,
+        }
+    }
+
     /// Takes a token, or says how long to wait before asking again.
     ///
     /// # Errors

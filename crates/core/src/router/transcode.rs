@@ -95,7 +95,7 @@ fn shorten(content: &EventContent, target: &ChannelCapabilities) -> Option<Event
     let EventContent::Text(text) = content else {
         return None;
     };
-    let max = usize::try_from(target.max_length?).unwrap_or(usize::MAX);
+    let max = target.max_length?;
     if target.overflow == Overflow::Split {
         return None;
     }

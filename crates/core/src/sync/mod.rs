@@ -1,5 +1,7 @@
 //! What keeps concurrent work in order: keyed queues, room locks, the realtime backend, tracked tasks.
 
+pub(crate) mod guard;
+pub(crate) mod inside;
 mod lock;
 pub(crate) mod queue;
 mod realtime;

@@ -18,9 +18,12 @@ use super::lock;
 /// How many independent maps the keys are spread over; a power of two.
 const SHARDS: usize = 32;
 
-/// Queues by key. A key is in the map while somebody holds or waits for its head.
+/// Who waits for each key. A key is in the map while somebody holds or waits for its head.
+type Lines<K> = HashMap<K, VecDeque<Arc<Waiter>>>;
+
+/// Queues by key.
 pub(crate) struct KeyedQueue<K> {
-    shards: Box<[Mutex<HashMap<K, VecDeque<Arc<Waiter>>>>]>,
+    shards: Box<[Mutex<Lines<K>>]>,
     hasher: RandomState,
 }
 
@@ -37,7 +40,7 @@ impl<K: Eq + Hash + Clone> KeyedQueue<K> {
         }
     }
 
-    fn shard(&self, key: &K) -> Option<&Mutex<HashMap<K, VecDeque<Arc<Waiter>>>>> {
+    fn shard(&self, key: &K) -> Option<&Mutex<Lines<K>>> {
         let hash = usize::try_from(self.hasher.hash_one(key) % SHARDS as u64).unwrap_or_default();
         self.shards.get(hash)
     }

@@ -1,0 +1,15 @@
+//! The pipeline through the public API: order, isolation, cancellation, loops, closing.
+
+mod channels;
+mod closing;
+mod edits;
+mod hooks;
+mod load;
+mod loops;
+mod reentry;
+mod refusals;
+mod resilience;
+mod routing;
+mod support;
+mod tenancy;
+mod visibility;

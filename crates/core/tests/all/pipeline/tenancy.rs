@@ -1,0 +1,72 @@
+//! A room of another organisation is not found, by whatever call.
+
+use roomkit_core::model::{Access, AgentResponsePolicy, InboundMessage, Metadata, TextContent};
+use roomkit_core::store::{EventQuery, Page, RoomFilter};
+use roomkit_core::{RoomKit, RoomOptions};
+
+use super::support::Transport;
+
+#[tokio::test]
+async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
+    let kit = RoomKit::new();
+    kit.register_channel(Transport::new("a")).unwrap();
+    kit.org("acme").create_room("r").await.unwrap();
+    kit.org("acme").attach_channel("r", "a").await.unwrap();
+    let other = kit.org("other");
+    let text = || TextContent::new("x");
+    macro_rules! not_found {
+        ($($call:expr),+ $(,)?) => {$(
+            assert_eq!($call.await.map(drop).unwrap_err().code(), "room_not_found", "{}", stringify!($call));
+        )+};
+    }
+    not_found!(
+        other.room("r"),
+        other.close_room("r"),
+        other.delete_room("r"),
+        other.update_room_metadata("r", Metadata::new()),
+        other.set_agent_response_policy("r", AgentResponsePolicy::AddressedOnly),
+        other.bindings("r"),
+        other.binding("r", "a"),
+        other.attach_channel("r", "a"),
+        other.detach_channel("r", "a"),
+        other.mute("r", "a"),
+        other.unmute("r", "a"),
+        other.mute_output("r", "a"),
+        other.unmute_output("r", "a"),
+        other.set_access("r", "a", Access::None),
+        other.set_visibility("r", "a", "none"),
+        other.update_binding_metadata("r", "a", Metadata::new()),
+        other.send_event("r", "a", text()),
+        other.send_event("r", "system", text()),
+        other.process_inbound(InboundMessage::text("a", "u", "x").in_room("r")),
+        other.process_inbound_deferred(InboundMessage::text("a", "u", "x").in_room("r")),
+        other.timeline("r", 0, 9),
+        other.events("r", &EventQuery::last(9)),
+        other.event("r", "e"),
+        other.event_versions("r", "e"),
+        other.history_for("r", "a", 9),
+        other.tasks("r"),
+        other.observations("r"),
+        other.publish_typing("r", "u", true),
+        other.subscribe_room("r", |_| async {}),
+        other.remove_room_hook("r", "h"),
+    );
+    let listed = other
+        .list_rooms(RoomFilter::default(), Page::first(9))
+        .await
+        .unwrap();
+    assert!(listed.is_empty());
+    assert_eq!(
+        kit.timeline("r", 0, 9).await.unwrap().len(),
+        1,
+        "nothing was done"
+    );
+    assert_eq!(
+        other.create_room("r").await.unwrap_err().code(),
+        "room_already_exists"
+    );
+    let stranger = other
+        .create_room(RoomOptions::new().organization("acme"))
+        .await;
+    assert_eq!(stranger.unwrap_err().code(), "invalid_input");
+}
