@@ -72,6 +72,13 @@ impl RoomKit {
             .listen(Some(event_type.into()), listener);
     }
 
+    /// Tells the listeners of something that a channel or a source noticed, such as a connection.
+    pub fn emit(&self, event: FrameworkEvent) {
+        let inner = self.inner();
+        let event_type = event.event_type.clone();
+        inner.events.emit(&inner.tasks, &event_type, || event);
+    }
+
     /// Calls `listener` with every framework event, in order.
     pub fn on_any<F, Fut>(&self, listener: F)
     where

@@ -10,5 +10,7 @@
 
 mod model;
 mod pipeline;
+mod store;
+mod sync;
 mod text;
 mod turns;
