@@ -155,14 +155,14 @@ async fn a_deleted_event_leaves_a_hole_and_its_index_is_not_used_again() {
         .remove(0);
     assert_eq!(
         store
-            .delete_events(&"r".into(), &[last.id.clone()])
+            .delete_events(&"r".into(), std::slice::from_ref(&last.id))
             .await
             .unwrap(),
         1
     );
     assert_eq!(
         store
-            .delete_events(&"r".into(), &[last.id.clone()])
+            .delete_events(&"r".into(), std::slice::from_ref(&last.id))
             .await
             .unwrap(),
         0
