@@ -30,3 +30,8 @@ pub fn inbox(connection: &mut Connection) -> Vec<String> {
         .filter_map(|frame| frame.event().map(|event| line(event)))
         .collect()
 }
+
+/// The README of the workspace, whose example is tested here.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;
