@@ -1,0 +1,9 @@
+#![doc = include_str!("../README.md")]
+
+pub mod prelude;
+
+// The root of the core holds what applications use, so all of it stands at this root too.
+pub use roomkit_core::*;
+
+#[cfg(feature = "websocket")]
+pub use roomkit_websocket as websocket;

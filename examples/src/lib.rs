@@ -1,0 +1,37 @@
+//! The examples, each as a function that writes what it prints, so that a test can read it.
+
+pub mod assistant;
+pub mod custom_channel;
+pub mod hooks;
+pub mod quickstart;
+pub mod turn_planner;
+
+use roomkit::prelude::{EventContent, RoomEvent};
+use roomkit::websocket::Connection;
+
+/// What an example comes to.
+pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// Where an event came from and what it says, as `[channel] text`.
+#[must_use]
+pub fn line(event: &RoomEvent) -> String {
+    let text = match &event.content {
+        EventContent::Text(text) => &text.body,
+        EventContent::System(notice) => &notice.body,
+        other => other.type_name(),
+    };
+    format!("[{}] {text}", event.source.channel_id)
+}
+
+/// The lines of the events that wait for a connection.
+pub fn inbox(connection: &mut Connection) -> Vec<String> {
+    let frames = std::iter::from_fn(|| connection.try_recv());
+    frames
+        .filter_map(|frame| frame.event().map(|event| line(event)))
+        .collect()
+}
+
+/// The README of the workspace, whose example is tested here.
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+pub struct Readme;

@@ -1,0 +1,49 @@
+//! Every example prints exactly what `expected/` says, on one thread and on several.
+#![cfg(test)]
+
+macro_rules! prints {
+    ($($name:ident($out:ident) => $run:expr;)+) => {$(
+        mod $name {
+            use roomkit_examples::$name::run;
+
+            async fn check() {
+                let mut $out = Vec::new();
+                $run.unwrap();
+                let expected = include_str!(concat!("../expected/", stringify!($name), ".txt"));
+                assert_eq!(String::from_utf8($out).unwrap(), expected);
+            }
+
+            #[tokio::test]
+            async fn on_one_thread() {
+                check().await;
+            }
+
+            #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn on_two_threads() {
+                check().await;
+            }
+        }
+    )+};
+}
+
+prints! {
+    custom_channel(out) => run(&mut out).await;
+    hooks(out) => run(&mut out).await;
+    quickstart(out) => run(&mut out).await;
+    turn_planner(out) => run(&mut out);
+}
+
+#[test]
+fn every_example_is_tested() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let mut programs: Vec<_> = std::fs::read_dir(format!("{root}/examples"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    programs.sort();
+    assert_eq!(
+        programs,
+        ["custom_channel", "hooks", "quickstart", "turn_planner"]
+    );
+}
