@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use roomkit::prelude::*;
 
 /// Answers every message with the same words.
@@ -34,16 +33,6 @@ impl Channel for Assistant {
 
     fn category(&self) -> ChannelCategory {
         ChannelCategory::Intelligence
-    }
-
-    /// Never asked of an agent.
-    async fn deliver(
-        &self,
-        _event: &Arc<RoomEvent>,
-        _binding: &ChannelBinding,
-        _context: &RoomContext,
-    ) -> DeliveryOutcome {
-        DeliveryOutcome::failed("not_a_transport", "an assistant carries no messages")
     }
 
     async fn on_event(

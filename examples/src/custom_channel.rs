@@ -6,13 +6,12 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use async_trait::async_trait;
 use roomkit_core::hook::{FailurePolicy, HookPoint, HookResult, HookTrigger, HookVerdict};
 use roomkit_core::model::{
     ChannelBinding, ChannelCapabilities, ChannelId, ChannelType, DeliveryOutcome, InboundMessage,
     Metadata, RoomEvent, UnknownValue,
 };
-use roomkit_core::{Channel, EventDraft, Result, RoomContext, RoomKit, WeakKit};
+use roomkit_core::{Channel, EventDraft, Result, RoomContext, RoomKit, WeakKit, async_trait};
 
 use crate::{Outcome, inbox};
 

@@ -77,13 +77,16 @@ pub trait Channel: Send + Sync + 'static {
         ))
     }
 
-    /// Carries an event to whoever is behind this channel. Only transports are asked.
+    /// Carries an event to whoever is behind this channel. Only transports are asked, and every
+    /// transport implements it; the default fails with `not_a_transport`.
     async fn deliver(
         &self,
-        event: &Arc<RoomEvent>,
-        binding: &ChannelBinding,
-        context: &RoomContext,
-    ) -> DeliveryOutcome;
+        _event: &Arc<RoomEvent>,
+        _binding: &ChannelBinding,
+        _context: &RoomContext,
+    ) -> DeliveryOutcome {
+        DeliveryOutcome::failed("not_a_transport", "this channel carries nothing")
+    }
 
     /// Reacts to an event of the room. Only agents are asked, and only where they are solicited.
     ///

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -63,12 +63,13 @@ impl Clock for SystemClock {
 pub(crate) struct Elapsed;
 
 /// Runs `future` for at most `limit`; a future that is ready at once never starts a timer.
+///
+/// It is pinned by the caller, so that it is not stored twice.
 pub(crate) async fn timeout<F: Future>(
     clock: &dyn Clock,
     limit: Duration,
-    future: F,
+    mut future: Pin<&mut F>,
 ) -> Result<F::Output, Elapsed> {
-    let mut future = pin!(future);
     let mut sleep: Option<BoxFuture<'static, ()>> = None;
     poll_fn(|cx| {
         if let Poll::Ready(output) = future.as_mut().poll(cx) {

@@ -3,8 +3,9 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use crate::model::ValidationError;
+use crate::model::{UnknownValue, ValidationError};
 use crate::pipeline::Refusal;
+use crate::turns::TurnError;
 
 /// A `Result` whose error is [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -168,6 +169,11 @@ impl Error {
         self.0.retryable
     }
 
+    /// A part that was plugged in panicked where the call could not go on without it.
+    pub(crate) fn panicked() -> Self {
+        Self::new(ErrorKind::StoreFailed, "a part of the kit panicked")
+    }
+
     pub(crate) fn room_not_found(room: &impl fmt::Display) -> Self {
         Self::new(ErrorKind::RoomNotFound, format!("no room {room}"))
     }
@@ -210,6 +216,18 @@ impl StdError for Error {
             .source
             .as_deref()
             .map(|source| source as &(dyn StdError + 'static))
+    }
+}
+
+impl From<UnknownValue> for Error {
+    fn from(unknown: UnknownValue) -> Self {
+        Self::new(ErrorKind::InvalidInput, unknown.to_string())
+    }
+}
+
+impl From<TurnError> for Error {
+    fn from(invalid: TurnError) -> Self {
+        Self::new(ErrorKind::InvalidInput, invalid.to_string())
     }
 }
 

@@ -16,6 +16,7 @@ pub mod store;
 pub mod sync;
 pub mod turns;
 
+pub use async_trait::async_trait;
 pub use channel::{Channel, ChannelOutput, Reply};
 pub use clock::{Clock, SystemClock};
 pub use context::{History, RoomContext};

@@ -17,7 +17,7 @@ pub use roomkit_core::model::{
 };
 pub use roomkit_core::{
     Channel, ChannelOutput, DeliveryHandle, Error, ErrorKind, EventDraft, History, Reply, Result,
-    RoomContext, RoomKit, RoomKitBuilder, RoomOptions, Rooms, WeakKit,
+    RoomContext, RoomKit, RoomKitBuilder, RoomOptions, Rooms, WeakKit, async_trait,
 };
 
 #[cfg(feature = "websocket")]

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use roomkit_core::model::{
     ChannelBinding, ChannelCapabilities, ChannelId, ChannelType, DeliveryOutcome, RoomEvent, RoomId,
 };
-use roomkit_core::{Channel, RoomContext};
+use roomkit_core::{Channel, RoomContext, WeakKit};
 
 use crate::builder::WebSocketBuilder;
 use crate::connection::Connection;
@@ -58,7 +58,8 @@ impl WebSocketChannel {
     ///
     /// A connection that has this id already ends as [`Replaced`](crate::CloseReason::Replaced), so that
     /// a client which connects again need not wait until its dead socket is noticed. On a channel
-    /// that is closed the new connection has ended at once.
+    /// that is closed the new connection has ended at once. Listeners of the kit hear of it as
+    /// `channel_connected`, and of its end as `channel_disconnected` with the reason.
     pub fn connect(
         &self,
         connection: impl Into<ConnectionId>,
@@ -122,6 +123,10 @@ impl Channel for WebSocketChannel {
 
     fn capabilities(&self) -> ChannelCapabilities {
         self.0.capabilities.clone()
+    }
+
+    fn registered(&self, kit: WeakKit) {
+        self.0.registry.tell(kit);
     }
 
     /// Queues the event for every connection of its room. Always sent: a room that nobody is

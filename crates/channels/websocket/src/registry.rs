@@ -12,7 +12,8 @@ use std::sync::{
     Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
 };
 
-use roomkit_core::model::{ChannelId, RoomId};
+use roomkit_core::WeakKit;
+use roomkit_core::model::{ChannelId, FrameworkEvent, FrameworkEventType, RoomId};
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::connection::{CloseReason, Connection};
@@ -30,6 +31,8 @@ type Shard = RwLock<HashMap<RoomId, Peers>>;
 /// The connections of one channel.
 pub(crate) struct Registry {
     channel: ChannelId,
+    /// The kit that is told of connections, once the channel is registered with one.
+    kit: OnceLock<WeakKit>,
     queue_capacity: usize,
     next_serial: AtomicU64,
     index: Mutex<Index>,
@@ -81,6 +84,7 @@ impl Registry {
     pub(crate) fn new(channel: ChannelId, queue_capacity: usize) -> Self {
         Self {
             channel,
+            kit: OnceLock::new(),
             queue_capacity,
             next_serial: AtomicU64::new(0),
             index: Mutex::default(),
@@ -88,6 +92,26 @@ impl Registry {
             hasher: RandomState::new(),
             slow: AtomicU64::new(0),
         }
+    }
+
+    /// Tells this kit of connections from now on; the first kit stays.
+    pub(crate) fn tell(&self, kit: WeakKit) {
+        let _ = self.kit.set(kit);
+    }
+
+    /// Tells the kit's listeners that a connection came or went.
+    fn notify(&self, event_type: FrameworkEventType, peer: &Peer, room: Option<RoomId>) {
+        let Some(kit) = self.kit.get().and_then(WeakKit::upgrade) else {
+            return;
+        };
+        let mut event = FrameworkEvent::new(event_type, kit.now());
+        event.channel_id = Some(self.channel.clone());
+        event.room_id = room;
+        event.data.insert("connection_id", peer.id.as_str());
+        if let Some(reason) = peer.reason.get() {
+            event.data.insert("reason", reason.code());
+        }
+        kit.emit(event);
     }
 
     pub(crate) fn connect(self: &Arc<Self>, id: ConnectionId, room: RoomId) -> Connection {
@@ -105,12 +129,17 @@ impl Registry {
         match inserted {
             Ok(former) => {
                 // It enters before the former one leaves, so that no event falls in between.
-                self.enter(&peer, room);
+                self.enter(&peer, room.clone());
+                self.notify(FrameworkEventType::ChannelConnected, &peer, Some(room));
                 if let Some(former) = former {
                     self.detach(&former, CloseReason::Replaced);
                 }
             }
-            Err(IsClosed) => self.detach(&peer, CloseReason::Closed),
+            // It was never let in, so there is nothing to tell of.
+            Err(IsClosed) => {
+                let _ = peer.reason.set(CloseReason::Closed);
+                lock(&peer.rooms).take();
+            }
         }
         Connection {
             id,
@@ -238,9 +267,16 @@ impl Registry {
     /// Ends a connection that the index holds no longer. The first reason stands.
     fn detach(&self, peer: &Peer, reason: CloseReason) {
         let _ = peer.reason.set(reason);
-        let mut rooms = lock(&peer.rooms);
-        for room in rooms.take().into_iter().flatten() {
-            self.leave(&room, peer.serial);
+        let rooms = {
+            let mut rooms = lock(&peer.rooms);
+            let rooms = rooms.take();
+            for room in rooms.iter().flatten() {
+                self.leave(room, peer.serial);
+            }
+            rooms
+        };
+        if rooms.is_some() {
+            self.notify(FrameworkEventType::ChannelDisconnected, peer, None);
         }
     }
 }

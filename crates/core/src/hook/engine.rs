@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, RwLock};
 
@@ -397,7 +398,7 @@ impl HookEngine {
         hook: &Hook,
         answer: BoxFuture<'static, Result<R, BoxError>>,
     ) -> Result<R, HookFailure> {
-        match guard(&*self.clock, hook.options.timeout, answer).await {
+        match guard(&*self.clock, hook.options.timeout, pin!(answer)).await {
             Ok(Ok(returned)) => Ok(returned),
             Ok(Err(error)) => Err(self.failure(hook, false, error.to_string())),
             Err(NoAnswer::Panicked) => Err(self.failure(hook, false, "panicked".to_owned())),

@@ -1,6 +1,7 @@
 //! Attaching channels to rooms, and the locked commit that every change of a room goes through.
 
 use std::future::IntoFuture;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
@@ -277,7 +278,7 @@ pub(super) async fn under_lock(
 pub(super) async fn lock_room(inner: &Inner, room: &RoomId) -> Result<RoomLock> {
     Inside::check(inner.id, room)?;
     let limit = inner.settings.process_timeout;
-    let lock = clock::timeout(&*inner.clock, limit, inner.locks.acquire(room)).await;
+    let lock = clock::timeout(&*inner.clock, limit, pin!(inner.locks.acquire(room))).await;
     lock.map_err(|clock::Elapsed| {
         Error::new(
             ErrorKind::LockTimeout,

@@ -47,9 +47,10 @@ impl RoomKit {
                     format!("channel {id} is registered already"),
                 ));
             }
+            // Before anybody can find it, so that it knows its kit when the first event comes.
+            channel.registered(self.downgrade());
             channels.insert(id.clone(), Arc::clone(&channel));
         }
-        channel.registered(self.downgrade());
         inner.emit(FrameworkEventType::ChannelRegistered, |event| {
             event
                 .data
@@ -60,19 +61,19 @@ impl RoomKit {
     }
 
     /// Takes a channel out of the registry and returns it, not closed. Its bindings stay.
-    pub fn unregister_channel(&self, id: &ChannelId) -> Option<Arc<dyn Channel>> {
-        let inner = self.inner();
-        let channel = write(&inner.channels.0).remove(id)?;
+    pub fn unregister_channel(&self, id: impl Into<ChannelId>) -> Option<Arc<dyn Channel>> {
+        let (inner, id) = (self.inner(), id.into());
+        let channel = write(&inner.channels.0).remove(&id)?;
         inner.emit(FrameworkEventType::ChannelUnregistered, |event| {
-            event.channel_id = Some(id.clone());
+            event.channel_id = Some(id);
         });
         Some(channel)
     }
 
     /// A registered channel.
     #[must_use]
-    pub fn channel(&self, id: &ChannelId) -> Option<Arc<dyn Channel>> {
-        self.inner().channel(id)
+    pub fn channel(&self, id: impl Into<ChannelId>) -> Option<Arc<dyn Channel>> {
+        self.inner().channel(&id.into())
     }
 
     /// All registered channels, by id.

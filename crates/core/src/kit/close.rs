@@ -1,5 +1,6 @@
 //! Closing a kit: intake stops, what is under way ends within a deadline, the rest is named.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -54,7 +55,7 @@ impl RoomKit {
     pub async fn close(&self, deadline: Duration) -> Result<CloseReport> {
         let inner = self.inner();
         inner.closing.0.store(true, Ordering::Release);
-        let drained = clock::timeout(&*inner.clock, deadline, inner.tasks.idle()).await;
+        let drained = clock::timeout(&*inner.clock, deadline, pin!(inner.tasks.idle())).await;
         let report = match drained {
             Ok(()) => CloseReport {
                 lanes: Vec::new(),
@@ -78,7 +79,7 @@ impl RoomKit {
         }
         inner.tasks.abort_all();
         for channel in self.channels() {
-            if let Err(problem) = guard(&*inner.clock, deadline, channel.close()).await {
+            if let Err(problem) = guard(&*inner.clock, deadline, pin!(channel.close())).await {
                 tracing::error!(channel_id = %channel.id(), ?problem, "channel did not close");
             }
         }

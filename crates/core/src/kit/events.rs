@@ -279,10 +279,13 @@ impl SendEvent {
         let inside = Inside::current();
         let is_inside = inside.is_some();
         let result = inner
-            .run_to_end(inside, async move {
-                let accepted = pipeline::direct::accept(&running, &scope, event).await?;
-                Ok(accepted.settle_from(&running, is_inside).await)
-            })
+            .run_to_end(
+                inside,
+                Box::pin(async move {
+                    let accepted = pipeline::direct::accept(&running, &scope, event).await?;
+                    Ok(accepted.settle_from(&running, is_inside).await)
+                }),
+            )
             .await?;
         result.event.ok_or_else(|| {
             Error::new(

@@ -72,6 +72,12 @@ impl RoomKit {
             .listen(Some(event_type.into()), listener);
     }
 
+    /// The time of the kit's clock.
+    #[must_use]
+    pub fn now(&self) -> chrono::DateTime<chrono::Utc> {
+        self.inner().clock.now()
+    }
+
     /// Tells the listeners of something that a channel or a source noticed, such as a connection.
     pub fn emit(&self, event: FrameworkEvent) {
         let inner = self.inner();

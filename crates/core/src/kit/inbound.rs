@@ -48,10 +48,13 @@ impl Rooms {
         let inside = Inside::current();
         let is_inside = inside.is_some();
         inner
-            .run_to_end(inside, async move {
-                let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
-                Ok(accepted.settle_from(&running, is_inside).await)
-            })
+            .run_to_end(
+                inside,
+                Box::pin(async move {
+                    let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
+                    Ok(accepted.settle_from(&running, is_inside).await)
+                }),
+            )
             .await
     }
 
@@ -68,16 +71,19 @@ impl Rooms {
         inner.closing.check()?;
         let (running, scope) = (Arc::clone(inner), self.scope.clone());
         inner
-            .run_to_end(Inside::current(), async move {
-                let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
-                let result = accepted.result.clone();
-                let (sender, settled) = oneshot::channel();
-                running.tasks.spawn(async move {
-                    // Nobody may be waiting.
-                    let _ = sender.send(accepted.settle().await);
-                });
-                Ok((result, DeliveryHandle { settled }))
-            })
+            .run_to_end(
+                Inside::current(),
+                Box::pin(async move {
+                    let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
+                    let result = accepted.result.clone();
+                    let (sender, settled) = oneshot::channel();
+                    running.tasks.spawn(async move {
+                        // Nobody may be waiting.
+                        let _ = sender.send(accepted.settle().await);
+                    });
+                    Ok((result, DeliveryHandle { settled }))
+                }),
+            )
             .await
     }
 }

@@ -16,12 +16,11 @@ mod rooms;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::future::Future;
 use std::ops::Deref;
-use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Arc, LazyLock, RwLock, Weak};
 
-use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 
 pub use attach::AttachChannel;
 pub use builder::RoomKitBuilder;
@@ -35,7 +34,7 @@ use self::flow::FlowControl;
 use crate::channel::Channel;
 use crate::clock::Clock;
 use crate::context::RoomContext;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
 use crate::identity::IdentityResolver;
 use crate::model::{ChannelId, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId};
@@ -46,7 +45,7 @@ use crate::store::{ConversationStore, RoomSnapshot};
 use crate::sync::guard::guard;
 use crate::sync::inside::Inside;
 use crate::sync::queue::KeyedQueue;
-use crate::sync::tasks::Tasks;
+use crate::sync::tasks::{Panicked, Tasks};
 use crate::sync::{RealtimeBackend, RoomLockManager, read};
 
 /// The channel id of what the framework itself says.
@@ -108,19 +107,15 @@ impl Inner {
     pub(crate) async fn run_to_end<T: Send + 'static>(
         &self,
         inside: Option<Inside>,
-        call: impl Future<Output = Result<T>> + Send + 'static,
+        call: BoxFuture<'static, Result<T>>,
     ) -> Result<T> {
-        let call = AssertUnwindSafe(call).catch_unwind();
-        let ended = match inside {
-            None => self.tasks.run_to_end(call).await,
-            Some(inside) => self.tasks.run_to_end(inside.scope(call)).await,
+        let call = match inside {
+            None => call,
+            Some(inside) => Box::pin(inside.scope(call)),
         };
-        match ended {
+        match self.tasks.run_to_end(call).await {
             Some(Ok(result)) => result,
-            Some(Err(_panic)) => Err(Error::new(
-                ErrorKind::StoreFailed,
-                "a part of the kit panicked",
-            )),
+            Some(Err(Panicked)) => Err(Error::panicked()),
             None => Err(close::closed()),
         }
     }
@@ -141,7 +136,7 @@ impl Inner {
                 if attached { channel.attached(&room).await } else { channel.detached(&room).await }
             };
             let limit = inner.settings.process_timeout;
-            if let Err(problem) = guard(&*inner.clock, limit, told).await {
+            if let Err(problem) = guard(&*inner.clock, limit, pin!(told)).await {
                 let channel_id = channel.id();
                 tracing::error!(%channel_id, room_id = %room, attached, ?problem, "channel was told of a room");
             }

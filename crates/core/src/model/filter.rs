@@ -46,6 +46,14 @@ pub struct EventFilter {
 }
 
 impl EventFilter {
+    /// Only events of these types.
+    pub fn of_types(types: impl IntoIterator<Item = EventType>) -> Self {
+        Self {
+            event_types: Some(types.into_iter().collect()),
+            ..Self::default()
+        }
+    }
+
     /// Checks the span of time.
     ///
     /// # Errors

@@ -214,7 +214,8 @@ pub struct InboundResult {
 
 impl InboundResult {
     /// What became of it at a channel.
-    pub fn delivery(&self, channel_id: &ChannelId) -> Option<&DeliveryResult> {
+    pub fn delivery(&self, channel_id: impl AsRef<str>) -> Option<&DeliveryResult> {
+        let channel_id = channel_id.as_ref();
         self.delivery_results
             .iter()
             .find(|result| result.channel_id == *channel_id)

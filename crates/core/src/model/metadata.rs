@@ -29,6 +29,18 @@ impl Metadata {
         self.get(key).is_some()
     }
 
+    /// The value under a key, where it is a text.
+    pub fn get_str(&self, key: &str) -> Option<&str> {
+        self.get(key).and_then(Value::as_str)
+    }
+
+    /// The same with one more entry.
+    #[must_use]
+    pub fn with(mut self, key: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.insert(key, value);
+        self
+    }
+
     /// Sets the value of a key and returns the one it had.
     pub fn insert(&mut self, key: impl Into<String>, value: impl Into<Value>) -> Option<Value> {
         Arc::make_mut(self.0.get_or_insert_default()).insert(key.into(), value.into())

@@ -1,5 +1,6 @@
 //! One delivery: an event goes to one channel, which carries it or reacts to it (RFC §10.2 step 3).
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use super::lane::LaneTicket;
@@ -156,7 +157,8 @@ async fn carry(
             return (outcome, attempts);
         }
         let call = Inside::channel().scope(channel.deliver(event, binding, context));
-        let outcome = match guard(&*inner.clock, inner.settings.delivery_timeout, call).await {
+        let outcome = match guard(&*inner.clock, inner.settings.delivery_timeout, pin!(call)).await
+        {
             Ok(outcome) => outcome,
             Err(NoAnswer::Panicked) => {
                 DeliveryOutcome::unknown("channel_panicked", "the channel panicked")
@@ -206,7 +208,7 @@ async fn react(
         Ok(output)
     };
     let turn = Inside::channel().scope(turn);
-    match guard(&*inner.clock, inner.settings.agent_timeout, turn).await {
+    match guard(&*inner.clock, inner.settings.agent_timeout, pin!(turn)).await {
         Ok(output) => output,
         Err(NoAnswer::Panicked) => Err(Error::channel("the agent panicked")),
         Err(NoAnswer::TookTooLong) => Err(Error::channel("the agent took too long")),

@@ -1,5 +1,6 @@
 //! Identity: who sent a message, settled before the room's lock is taken (RFC §11.2).
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use super::Refusal;
@@ -106,7 +107,7 @@ async fn resolve(
         return unknown();
     };
     let answer = resolver.resolve(message, context);
-    match guard(&*inner.clock, inner.settings.identity_timeout, answer).await {
+    match guard(&*inner.clock, inner.settings.identity_timeout, pin!(answer)).await {
         Ok(Ok(result)) => result,
         Ok(Err(error)) => {
             tracing::error!(room_id = %context.room_id(), %error, "identity resolver failed");

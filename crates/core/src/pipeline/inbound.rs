@@ -1,5 +1,6 @@
 //! A message from outside, from its arrival to the commit (RFC §10.1).
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use super::decide::type_of;
@@ -29,7 +30,10 @@ pub(crate) async fn accept(
     message: InboundMessage,
 ) -> Result<Accepted> {
     let budget = Budget::new(inner);
-    let prepared = match budget.limit(inner, prepare(inner, scope, message)).await {
+    let prepared = match budget
+        .limit(inner, pin!(prepare(inner, scope, message)))
+        .await
+    {
         Ok(prepared) => prepared?,
         Err(Elapsed) => {
             tracing::error!("inbound message was not ready to commit in time");
@@ -50,7 +54,7 @@ pub(crate) async fn accept(
     if let Some(TurnedAway { refusal, told }) = turned_away {
         let mut accepted = refused(refusal);
         if let Some(told) = told {
-            accepted.cascade = tell(inner, scope, &room, told).await?;
+            accepted.cascade = Box::pin(tell(inner, scope, &room, told)).await?;
         }
         return Ok(accepted);
     }
@@ -144,7 +148,7 @@ async fn prepare(
     let sender = pass::sender_of(&message);
     let resolvable = inner.identity.is_some().then(|| message.clone());
     let parsed = Inside::channel().scope(channel.handle_inbound(message, &context));
-    let draft = match guard(&*inner.clock, inner.settings.process_timeout, parsed).await {
+    let draft = match guard(&*inner.clock, inner.settings.process_timeout, pin!(parsed)).await {
         Ok(draft) => draft?,
         Err(NoAnswer::Panicked) => return Err(Error::channel("the channel panicked on a message")),
         Err(NoAnswer::TookTooLong) => return Err(Error::channel("the channel took too long")),
@@ -152,8 +156,12 @@ async fn prepare(
     draft.content.validate()?;
     let mut pass = Pass::new(sender, draft);
     let turned_away = match &resolvable {
-        Some(message) => identify::identify(inner, message, &*channel, &context, &mut pass).await?,
         None => None,
+        Some(message) => {
+            // Boxed: most kits ask nobody.
+            let asked = identify::identify(inner, message, &*channel, &context, &mut pass);
+            Box::pin(asked).await?
+        }
     };
     let room = context.room_id().clone();
     Ok(Prepared {

@@ -1,5 +1,6 @@
 //! One pass: under the room's lock an event is judged, committed and its deliveries are planned.
 
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -132,7 +133,7 @@ impl Budget {
     pub(crate) async fn limit<F: Future>(
         self,
         inner: &Inner,
-        future: F,
+        future: Pin<&mut F>,
     ) -> Result<F::Output, Elapsed> {
         let left = self.until.saturating_sub(inner.clock.elapsed());
         clock::timeout(&*inner.clock, left, future).await
@@ -177,7 +178,7 @@ pub(crate) async fn run(
     budget: Budget,
 ) -> Result<Outcome> {
     Inside::check(inner.id, room)?;
-    let Ok(lock) = budget.limit(inner, inner.locks.acquire(room)).await else {
+    let Ok(lock) = budget.limit(inner, pin!(inner.locks.acquire(room))).await else {
         return Ok(timed_out(inner, &pass));
     };
     let lock = lock?;
@@ -186,7 +187,7 @@ pub(crate) async fn run(
         Step::Done(outcome) => {
             drop(lock);
             refused(inner, &pass, &outcome);
-            keep_effects(inner, room, pass).await?;
+            Box::pin(keep_effects(inner, room, pass)).await?;
             return Ok(outcome);
         }
         Step::Committed(committed, injections) => (committed, injections),
@@ -224,14 +225,14 @@ async fn commit(
     token: Option<crate::sync::FencingToken>,
 ) -> Result<Step> {
     for _ in 0..MOST_CONFLICTS {
-        let decision = match budget
-            .limit(inner, decide::decide(inner, scope, room, pass))
-            .await
-        {
-            Ok(decision) => decision?,
-            Err(Elapsed) => return Ok(Step::Done(timed_out(inner, pass))),
+        let decision = {
+            let decided = pin!(decide::decide(inner, scope, room, pass));
+            budget.limit(inner, decided).await
         };
-        let (mut commit, block) = match decision {
+        let Ok(decision) = decision else {
+            return Ok(Step::Done(timed_out(inner, pass)));
+        };
+        let (mut commit, block) = match decision? {
             Decision::Refused(refusal) => return Ok(Step::Done(Outcome::Refused(refusal))),
             Decision::Repeated(outcome) => return Ok(Step::Done(Outcome::Repeated(outcome))),
             Decision::Ready(commit, block) => (commit, block),

@@ -13,7 +13,7 @@ use super::{Scope, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::hook::{AfterBroadcast, OnError};
 use crate::kit::Inner;
 use crate::model::{
@@ -111,6 +111,20 @@ impl Cascade {
             self.take(step, &mut queue);
             self.commit_answers(&mut queue);
         }
+        if !queue.is_empty() {
+            // Boxed, so that a cascade of one is small.
+            Box::pin(self.run_side_by_side(queue)).await;
+        }
+        self.results.sort_by_key(|(order, _)| *order);
+        Settled {
+            results: self.results.into_iter().map(|(_, result)| result).collect(),
+            error: self.error,
+            response_metadata: self.response_metadata,
+        }
+    }
+
+    /// Drives what is queued, and what comes of it, side by side.
+    async fn run_side_by_side(&mut self, mut queue: VecDeque<Work>) {
         let (inner, scope, room) = (
             Arc::clone(&self.inner),
             self.scope.clone(),
@@ -136,12 +150,6 @@ impl Cascade {
             if !answering {
                 answering = self.commit_answers(&mut queue);
             }
-        }
-        self.results.sort_by_key(|(order, _)| *order);
-        Settled {
-            results: self.results.into_iter().map(|(_, result)| result).collect(),
-            error: self.error,
-            response_metadata: self.response_metadata,
         }
     }
 
@@ -319,7 +327,8 @@ impl Cascade {
 async fn perform(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, work: Work) -> Step {
     match work {
         Work::Deliver(job) => Step::Delivered(Box::new(deliver::run(inner, job).await)),
-        Work::Answer(answers) => answer(inner, scope, room, answers).await,
+        // Boxed, so that the far more frequent delivery is not as large as a whole pass.
+        Work::Answer(answers) => Box::pin(answer(inner, scope, room, answers)).await,
     }
 }
 
@@ -352,7 +361,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             pass.metadata_updates = std::mem::take(&mut metadata_updates);
             let run = pass::run(inner, scope, room, pass, Budget::new(inner));
             let run = AssertUnwindSafe(run).catch_unwind().await;
-            match run.unwrap_or_else(|_panic| Err(panicked())) {
+            match run.unwrap_or_else(|_panic| Err(Error::panicked())) {
                 Ok(Outcome::Committed(reply, added)) => {
                     committed.push(*reply);
                     committed.extend(added);
@@ -366,16 +375,12 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
         }
         let kept = pass::store_effects(inner, room, tasks, observations, metadata_updates);
         let kept = AssertUnwindSafe(kept).catch_unwind().await;
-        if let Err(failed) = kept.unwrap_or_else(|_panic| Err(panicked())) {
+        if let Err(failed) = kept.unwrap_or_else(|_panic| Err(Error::panicked())) {
             tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "side effects were not stored");
             error.get_or_insert_with(|| failed.to_string());
         }
     }
     Step::Answered { committed, error }
-}
-
-fn panicked() -> Error {
-    Error::new(ErrorKind::StoreFailed, "a part of the kit panicked")
 }
 
 /// The answer as an event: one deeper in the chain, in the thread of what it answers.

@@ -10,4 +10,4 @@ pub(crate) mod visibility;
 
 pub use inbound::{DefaultInboundRoomRouter, InboundRoomRouter, RouteRequest};
 pub(crate) use transcode::adapt;
-pub use transcode::{ContentTranscoder, DefaultContentTranscoder};
+pub use transcode::{ContentTranscoder, DefaultContentTranscoder, in_words};

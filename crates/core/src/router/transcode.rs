@@ -153,10 +153,23 @@ fn parts(composite: &CompositeContent, target: &ChannelCapabilities) -> Option<E
 }
 
 /// What content says where nothing but text can be shown.
-fn in_words(content: &EventContent) -> String {
+///
+/// ```
+/// use roomkit_core::model::RichContent;
+/// use roomkit_core::router::in_words;
+///
+/// assert_eq!(in_words(&RichContent::new("**Hello**").into()), "Hello");
+/// ```
+#[must_use]
+pub fn in_words(content: &EventContent) -> String {
+    if let EventContent::Composite(composite) = content {
+        let parts: Vec<String> = composite.parts.iter().map(in_words).collect();
+        return parts.join("\n");
+    }
     match fallback(content, &ChannelCapabilities::default()) {
         Some(EventContent::Text(text)) => text.body,
         Some(EventContent::System(system)) => system.body,
+        Some(EventContent::ToolCall(call)) => format!("[Tool: {}]", call.tool_name),
         _ => String::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -15,13 +16,14 @@ pub(crate) enum NoAnswer {
     TookTooLong,
 }
 
-/// Runs a call for at most `limit` and catches its panic.
+/// Runs a call, which the caller has pinned, for at most `limit` and catches its panic.
 pub(crate) async fn guard<F: Future>(
     clock: &dyn Clock,
     limit: Duration,
-    call: F,
+    call: Pin<&mut F>,
 ) -> Result<F::Output, NoAnswer> {
-    match clock::timeout(clock, limit, AssertUnwindSafe(call).catch_unwind()).await {
+    let call = pin!(AssertUnwindSafe(call).catch_unwind());
+    match clock::timeout(clock, limit, call).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(_panic)) => Err(NoAnswer::Panicked),
         Err(Elapsed) => Err(NoAnswer::TookTooLong),

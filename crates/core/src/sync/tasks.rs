@@ -3,10 +3,14 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 
@@ -35,6 +39,10 @@ struct Running {
     id: u64,
 }
 
+/// The work panicked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Panicked;
+
 /// Work in a caller's task; dropping it says that it has ended, or has become a task.
 struct InPlace<'a>(&'a Tasks);
 
@@ -55,9 +63,13 @@ impl Tasks {
         if lock(&self.state).aborted {
             return;
         }
+        let Ok(runtime) = Handle::try_current() else {
+            tracing::error!("called outside of a tokio runtime: background work is left out");
+            return;
+        };
         let running = self.begin();
         let id = running.id;
-        let task = tokio::spawn(async move {
+        let task = runtime.spawn(async move {
             let _running = running;
             future.await;
         });
@@ -75,14 +87,16 @@ impl Tasks {
     /// Returns `None` when the kit went away first.
     pub(crate) async fn run_to_end<T: Send + 'static>(
         self: &Arc<Self>,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Option<T> {
-        let mut future = Box::pin(future);
+        mut future: BoxFuture<'static, T>,
+    ) -> Option<Result<T, Panicked>> {
         self.in_place.fetch_add(1, Ordering::AcqRel);
         let in_place = InPlace(self);
-        let at_once = poll_fn(|cx| match future.as_mut().poll(cx) {
-            Poll::Ready(output) => Poll::Ready(Some(output)),
-            Poll::Pending => Poll::Ready(None),
+        let at_once = poll_fn(|cx| {
+            let mut guarded = AssertUnwindSafe(future.as_mut()).catch_unwind();
+            match guarded.poll_unpin(cx) {
+                Poll::Ready(output) => Poll::Ready(Some(output.map_err(|_panic| Panicked))),
+                Poll::Pending => Poll::Ready(None),
+            }
         })
         .await;
         if at_once.is_some() {
@@ -90,8 +104,9 @@ impl Tasks {
         }
         let (sender, receiver) = oneshot::channel();
         self.spawn(async move {
+            let output = AssertUnwindSafe(future).catch_unwind().await;
             // The caller may have gone; the work was what mattered.
-            let _ = sender.send(future.await);
+            let _ = sender.send(output.map_err(|_panic| Panicked));
         });
         drop(in_place);
         receiver.await.ok()
@@ -166,7 +181,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_is_ready_needs_no_task() {
         let tasks = Arc::new(Tasks::default());
-        assert_eq!(tasks.run_to_end(async { 7 }).await, Some(7));
+        assert_eq!(tasks.run_to_end(Box::pin(async { 7 })).await, Some(Ok(7)));
         assert_eq!(tasks.running(), 0);
     }
 
@@ -175,10 +190,10 @@ mod tests {
         let tasks = Arc::new(Tasks::default());
         let done = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&done);
-        let mut call = Box::pin(tasks.run_to_end(async move {
+        let mut call = Box::pin(tasks.run_to_end(Box::pin(async move {
             tokio::task::yield_now().await;
             counter.fetch_add(1, Ordering::SeqCst);
-        }));
+        })));
         assert!(futures_util::FutureExt::now_or_never(&mut call).is_none());
         drop(call);
         tasks.idle().await;

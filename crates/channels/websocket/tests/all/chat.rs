@@ -82,7 +82,7 @@ async fn a_connection_enters_and_leaves_rooms() {
 async fn a_room_that_nobody_is_connected_to_takes_deliveries() {
     let (kit, _alice, bob) = two_in_a_room().await;
     let result = alice_says(&kit, "Anybody there?").await;
-    let delivery = result.delivery(&"ws-bob".into()).unwrap();
+    let delivery = result.delivery("ws-bob").unwrap();
     assert_eq!(delivery.outcome, DeliveryOutcome::sent());
     assert_eq!(bob.connections("lobby"), 0);
 }

@@ -1,5 +1,6 @@
 //! How connections end: dropped, disconnected, replaced, closed with their channel.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use roomkit_websocket::{CloseReason, WebSocketChannel};
@@ -100,4 +101,34 @@ fn reasons_have_stable_codes() {
         assert_eq!(reason.code(), code);
         assert_eq!(reason.to_string(), code);
     }
+}
+
+#[tokio::test]
+async fn listeners_of_the_kit_hear_of_connections_and_of_how_they_end() {
+    let (kit, _alice, bob) = two_in_a_room().await;
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    kit.on_any(move |event| {
+        let reason = event.data.get_str("reason").unwrap_or("-");
+        let id = event.data.get_str("connection_id").unwrap();
+        log.lock()
+            .unwrap()
+            .push(format!("{} {id} {reason}", event.event_type.as_str()));
+        async {}
+    });
+    let first = bob.connect("phone", "lobby");
+    let second = bob.connect("phone", "lobby");
+    kit.wait_idle().await;
+    drop(first);
+    drop(second);
+    kit.wait_idle().await;
+    assert_eq!(
+        *heard.lock().unwrap(),
+        [
+            "channel_connected phone -",
+            "channel_connected phone -",
+            "channel_disconnected phone replaced",
+            "channel_disconnected phone disconnected",
+        ]
+    );
 }

@@ -21,7 +21,7 @@ async fn a_slow_connection_is_cut_without_delaying_others() {
     let mut heard = Vec::new();
     for body in ["1", "2", "3", "4"] {
         let result = alice_says(&kit, body).await;
-        let outcome = &result.delivery(&"ws-bob".into()).unwrap().outcome;
+        let outcome = &result.delivery("ws-bob").unwrap().outcome;
         assert_eq!(*outcome, DeliveryOutcome::sent());
         heard.extend(texts(&mut quick));
     }

@@ -56,7 +56,7 @@ fn a_result_finds_the_delivery_of_a_channel() {
         ],
         ..InboundResult::default()
     };
-    let outcome = |channel: &str| Some(&result.delivery(&channel.into())?.outcome);
+    let outcome = |channel: &str| Some(&result.delivery(channel)?.outcome);
     assert!(outcome("a").unwrap().is_sent());
     assert_eq!(
         outcome("b").unwrap().error().unwrap().to_string(),

@@ -248,7 +248,7 @@ async fn a_lane_that_is_full_fails_visibly_and_holds_nobody() {
     let third = handles.pop().unwrap();
     let result = third.wait().await.unwrap();
     let failed = result
-        .delivery(&"stuck".into())
+        .delivery("stuck")
         .unwrap()
         .outcome
         .error()

@@ -262,7 +262,7 @@ async fn a_channel_that_panics_on_a_message_is_an_error_and_the_room_goes_on() {
         .unwrap_err();
     assert_eq!(error.code(), "channel_failed");
     let result = kit.process_inbound(say("a", "u", "y")).await.unwrap();
-    let outcome = &result.delivery(&"broken".into()).unwrap().outcome;
+    let outcome = &result.delivery("broken").unwrap().outcome;
     assert!(
         matches!(outcome, DeliveryOutcome::Unknown(_)),
         "{outcome:?}"

@@ -40,7 +40,7 @@ async fn only_what_was_surely_not_sent_is_tried_again() {
             "the event stays, whatever becomes of its delivery"
         );
         assert_eq!(sms.calls(), calls);
-        let delivery = result.delivery(&"sms".into()).unwrap();
+        let delivery = result.delivery("sms").unwrap();
         assert_eq!(delivery.outcome, outcome());
         assert_eq!(delivery.attempts as usize, calls);
     }
@@ -52,7 +52,7 @@ async fn a_delivery_that_hangs_ends_as_unknown() {
     let kit = kit_with(&sms, Some(RetryPolicy::default()), None).await;
     let started = tokio::time::Instant::now();
     let result = kit.process_inbound(say("a", "u", "x")).await.unwrap();
-    let outcome = &result.delivery(&"sms".into()).unwrap().outcome;
+    let outcome = &result.delivery("sms").unwrap().outcome;
     assert!(matches!(outcome, DeliveryOutcome::Unknown(error) if error.code == "delivery_timeout"));
     assert_eq!(started.elapsed().as_secs(), 60);
     assert_eq!(sms.calls(), 1);

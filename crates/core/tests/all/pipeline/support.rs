@@ -167,15 +167,6 @@ impl Channel for Agent {
         ChannelCategory::Intelligence
     }
 
-    async fn deliver(
-        &self,
-        _event: &Arc<RoomEvent>,
-        _binding: &ChannelBinding,
-        _context: &RoomContext,
-    ) -> DeliveryOutcome {
-        DeliveryOutcome::failed("not_a_transport", "agents are not delivered to")
-    }
-
     async fn on_event(
         &self,
         event: &Arc<RoomEvent>,
