@@ -70,12 +70,34 @@ pub(crate) async fn timeout<F: Future>(
     limit: Duration,
     mut future: Pin<&mut F>,
 ) -> Result<F::Output, Elapsed> {
+    timeout_with(clock, || limit, future.as_mut()).await
+}
+
+/// As [`timeout`], up to a moment of the clock; the clock is not asked for a future that is ready.
+pub(crate) async fn timeout_at<F: Future>(
+    clock: &dyn Clock,
+    until: Duration,
+    mut future: Pin<&mut F>,
+) -> Result<F::Output, Elapsed> {
+    timeout_with(
+        clock,
+        || until.saturating_sub(clock.elapsed()),
+        future.as_mut(),
+    )
+    .await
+}
+
+async fn timeout_with<F: Future>(
+    clock: &dyn Clock,
+    limit: impl Fn() -> Duration,
+    mut future: Pin<&mut F>,
+) -> Result<F::Output, Elapsed> {
     let mut sleep: Option<BoxFuture<'static, ()>> = None;
     poll_fn(|cx| {
         if let Poll::Ready(output) = future.as_mut().poll(cx) {
             return Poll::Ready(Ok(output));
         }
-        let sleep = sleep.get_or_insert_with(|| clock.sleep(limit));
+        let sleep = sleep.get_or_insert_with(|| clock.sleep(limit()));
         sleep.as_mut().poll(cx).map(|()| Err(Elapsed))
     })
     .await

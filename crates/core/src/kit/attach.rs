@@ -199,7 +199,7 @@ pub(crate) async fn commit(
     );
     let (commit, event) = binding_commit(inner, room, event, BindingChange::Put(Arc::new(binding)));
     let receipt = inner.store.commit(commit.into()).await?;
-    let room = first(receipt.rooms)?;
+    let room = receipt.into_first();
     announce_lifecycle(inner, &room, &event);
     inner.notify_channel(&channel, &room.room.id, true);
     Ok(room)
@@ -265,7 +265,7 @@ pub(super) async fn under_lock(
         commit.fencing = lock.token();
         match inner.store.commit(commit.into()).await {
             Err(error) if error.kind() == ErrorKind::VersionConflict => {}
-            receipt => return first(receipt?.rooms),
+            receipt => return Ok(receipt?.into_first()),
         }
     }
     Err(Error::new(
@@ -285,9 +285,4 @@ pub(super) async fn lock_room(inner: &Inner, room: &RoomId) -> Result<RoomLock> 
             format!("room {room} was locked for too long"),
         )
     })?
-}
-
-fn first(rooms: Vec<RoomSnapshot>) -> Result<RoomSnapshot> {
-    let room = rooms.into_iter().next();
-    room.ok_or_else(|| Error::new(ErrorKind::StoreFailed, "a commit returned no room"))
 }

@@ -20,6 +20,7 @@ use std::ops::Deref;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock, RwLock, Weak};
 
+use foldhash::fast::RandomState;
 use futures_util::future::BoxFuture;
 
 pub use attach::AttachChannel;
@@ -77,7 +78,7 @@ pub(crate) struct Inner {
 
 /// The registered channels.
 #[derive(Default)]
-struct Channels(RwLock<HashMap<ChannelId, Arc<dyn Channel>>>);
+struct Channels(RwLock<HashMap<ChannelId, Arc<dyn Channel>, RandomState>>);
 
 impl fmt::Debug for Channels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

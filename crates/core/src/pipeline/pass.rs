@@ -135,8 +135,7 @@ impl Budget {
         inner: &Inner,
         future: Pin<&mut F>,
     ) -> Result<F::Output, Elapsed> {
-        let left = self.until.saturating_sub(inner.clock.elapsed());
-        clock::timeout(&*inner.clock, left, future).await
+        clock::timeout_at(&*inner.clock, self.until, future).await
     }
 }
 
@@ -248,13 +247,7 @@ async fn commit(
             receipt => receipt?,
         };
         let event = pass.draft.share();
-        let Some(snapshot) = receipt.rooms.into_iter().next() else {
-            return Err(Error::new(
-                ErrorKind::StoreFailed,
-                "a commit returned no room",
-            ));
-        };
-        let context = inner.context(snapshot);
+        let context = inner.context(receipt.into_first());
         let jobs = match block {
             None => plan::plan(inner, &event, &context, &pass.origin),
             Some(_) => Vec::new(),
@@ -351,9 +344,7 @@ pub(crate) async fn store_effects(
     commit.observations = observations;
     decide::merge_metadata(&mut commit, metadata_updates);
     let receipt = inner.store.commit(commit.into()).await?;
-    if let Some(snapshot) = receipt.rooms.into_iter().next() {
-        announce_tasks(inner, &inner.context(snapshot), &tasks);
-    }
+    announce_tasks(inner, &inner.context(receipt.into_first()), &tasks);
     Ok(())
 }
 

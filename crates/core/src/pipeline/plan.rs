@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::deliver::{Job, JobKind};
-use super::loop_guard::Verdict;
+use super::loop_guard::{LoopGuard, Verdict};
 use super::pass::Origin;
 use crate::context::RoomContext;
 use crate::kit::Inner;
@@ -20,40 +20,37 @@ pub(super) fn plan(
     origin: &Origin,
 ) -> Vec<Job> {
     let source = context.binding(&event.source.channel_id);
-    let parts: Vec<(usize, JobKind, &Arc<ChannelBinding>)> = context
-        .bindings()
-        .iter()
-        .enumerate()
-        .filter_map(|(order, binding)| {
-            part_of(event, binding, source, context, origin).map(|kind| (order, kind, binding))
-        })
-        .collect();
-    let asks_agents = parts.iter().any(|(_, kind, _)| *kind == JobKind::React);
-    let held_back = asks_agents && goes_in_circles(inner, event);
-    parts
-        .into_iter()
-        .filter(|(_, kind, _)| !(held_back && *kind == JobKind::React))
-        .map(|(order, kind, binding)| {
-            let lane = (event.room_id.clone(), binding.channel_id.clone());
-            Job {
-                kind,
-                order,
-                event: Arc::clone(event),
-                binding: Arc::clone(binding),
-                source: source.cloned(),
-                channel: inner.channel(&binding.channel_id),
-                context: context.clone(),
-                place: inner.lanes.enqueue(lane, inner.settings.lane_capacity),
-            }
-        })
-        .collect()
+    let part = |binding: &Arc<ChannelBinding>| part_of(event, binding, source, context, origin);
+    let asks_no_agent = inner.settings.loop_guard.is_some_and(|guard| {
+        context
+            .bindings()
+            .iter()
+            .any(|binding| part(binding) == Some(JobKind::React))
+            && goes_in_circles(inner, guard, event)
+    });
+    let mut jobs = Vec::new();
+    for (order, binding) in context.bindings().iter().enumerate() {
+        let Some(kind) = part(binding) else { continue };
+        if asks_no_agent && kind == JobKind::React {
+            continue;
+        }
+        let lane = (event.room_id.clone(), binding.channel_id.clone());
+        jobs.push(Job {
+            kind,
+            order,
+            event: Arc::clone(event),
+            binding: Arc::clone(binding),
+            source: source.cloned(),
+            channel: inner.channel(&binding.channel_id),
+            context: context.clone(),
+            place: inner.lanes.enqueue(lane, inner.settings.lane_capacity),
+        });
+    }
+    jobs
 }
 
 /// Whether the loop guard lets this event ask no agent; the first that it stops is told of.
-fn goes_in_circles(inner: &Inner, event: &RoomEvent) -> bool {
-    let Some(guard) = inner.settings.loop_guard else {
-        return false;
-    };
+fn goes_in_circles(inner: &Inner, guard: LoopGuard, event: &RoomEvent) -> bool {
     let verdict = inner.watched.judge(guard, event, inner.clock.elapsed());
     if verdict == Verdict::Tripped {
         tracing::warn!(room_id = %event.room_id, event_id = %event.id, "loop detected, agents are not asked");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     AgentResponsePolicy, ChannelBinding, ChannelId, ChannelType, EventId, Metadata, Observation,
     Participant, ParticipantId, RoomEvent, RoomId, RoomStatus, RoomTimers, Task,
@@ -28,6 +29,22 @@ impl CommitBatch {
     pub fn and(mut self, commit: RoomCommit) -> Self {
         self.more.push(commit);
         self
+    }
+
+    /// The part, where there is only one.
+    ///
+    /// # Errors
+    /// The batch itself, where it has several.
+    #[expect(
+        clippy::result_large_err,
+        reason = "the batch is given back, not an error"
+    )]
+    pub fn into_single(self) -> Result<RoomCommit, Self> {
+        if self.more.is_empty() {
+            Ok(self.first)
+        } else {
+            Err(self)
+        }
     }
 
     /// The parts, in the order in which they were added.
@@ -218,16 +235,47 @@ pub enum OwedKind {
 
 /// What a commit left behind.
 #[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
 pub struct CommitReceipt {
-    /// The rooms after the commit, in the order of the batch.
-    pub rooms: Vec<RoomSnapshot>,
+    first: RoomSnapshot,
+    more: Vec<RoomSnapshot>,
 }
 
 impl CommitReceipt {
-    /// A receipt with the rooms as they are now.
+    /// A receipt with the rooms as they are now, in the order of the batch.
+    ///
+    /// # Errors
+    /// [`StoreFailed`](ErrorKind::StoreFailed) without any room: a batch is never empty.
+    pub fn of(rooms: impl IntoIterator<Item = RoomSnapshot>) -> Result<Self> {
+        let mut rooms = rooms.into_iter();
+        match rooms.next() {
+            Some(first) => Ok(Self {
+                first,
+                more: rooms.collect(),
+            }),
+            None => Err(Error::new(
+                ErrorKind::StoreFailed,
+                "a commit changed no room",
+            )),
+        }
+    }
+
+    /// The rooms after the commit, in the order of the batch.
+    pub fn rooms(&self) -> impl Iterator<Item = &RoomSnapshot> {
+        iter::once(&self.first).chain(&self.more)
+    }
+
+    /// The first room of the batch after the commit.
     #[must_use]
-    pub fn new(rooms: Vec<RoomSnapshot>) -> Self {
-        Self { rooms }
+    pub fn into_first(self) -> RoomSnapshot {
+        self.first
+    }
+}
+
+impl From<RoomSnapshot> for CommitReceipt {
+    fn from(first: RoomSnapshot) -> Self {
+        Self {
+            first,
+            more: Vec::new(),
+        }
     }
 }

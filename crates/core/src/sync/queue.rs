@@ -6,11 +6,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
-use std::hash::{BuildHasher, Hash, RandomState};
+use std::hash::{BuildHasher, Hash};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
+use foldhash::fast::RandomState;
 use futures_util::task::AtomicWaker;
 
 use super::lock;
@@ -19,7 +20,7 @@ use super::lock;
 const SHARDS: usize = 32;
 
 /// Who waits for each key. A key is in the map while somebody holds or waits for its head.
-type Lines<K> = HashMap<K, VecDeque<Arc<Waiter>>>;
+type Lines<K> = HashMap<K, VecDeque<Arc<Waiter>>, RandomState>;
 
 /// Queues by key.
 pub(crate) struct KeyedQueue<K> {
@@ -36,7 +37,7 @@ impl<K: Eq + Hash + Clone> KeyedQueue<K> {
     pub(crate) fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
         }
     }
 

@@ -58,7 +58,7 @@ async fn an_event_and_the_counters_of_its_room_are_one_commit() {
             .commit(commit("r", index, index).into())
             .await
             .unwrap();
-        let room = &receipt.rooms[0];
+        let room = receipt.into_first();
         assert_eq!(room.version, index + 1);
         assert_eq!(
             (room.room.event_count, room.room.latest_index),
@@ -82,7 +82,7 @@ async fn what_was_decided_on_an_older_room_is_refused_whole() {
     }
     assert_eq!(store.room(&"s".into()).await.unwrap().unwrap().version, 0);
     let batch = CommitBatch::from(commit("s", 0, 0)).and(commit("r", 1, 1));
-    assert_eq!(store.commit(batch).await.unwrap().rooms.len(), 2);
+    assert_eq!(store.commit(batch).await.unwrap().rooms().count(), 2);
     let gone = store.commit(commit("gone", 0, 0).into()).await.unwrap_err();
     assert_eq!(gone.kind(), ErrorKind::RoomNotFound);
 }
@@ -242,7 +242,7 @@ async fn bindings_keep_their_order_and_detached_ones_are_remembered() {
         let version = store.room(&"r".into()).await.unwrap().unwrap().version;
         let mut commit = RoomCommit::new("r".into(), Some(version), now());
         commit.bindings.push(change);
-        store.commit(commit.into()).await.unwrap().rooms.remove(0)
+        store.commit(commit.into()).await.unwrap().into_first()
     };
     for channel in ["a", "b", "c"] {
         change(BindingChange::Put(binding(channel))).await;

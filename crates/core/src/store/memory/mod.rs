@@ -8,14 +8,15 @@ mod work;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::BuildHasher;
 use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
+use foldhash::fast::RandomState;
 
 use self::record::RoomRecord;
-use super::{CommitBatch, CommitReceipt, ConversationStore};
+use super::{CommitBatch, CommitReceipt, ConversationStore, RoomCommit};
 use crate::error::{Error, Result};
 use crate::model::{
     ChannelId, ChannelType, Identity, IdentityId, OrganizationId, ParticipantId, RoomId,
@@ -25,7 +26,7 @@ use crate::sync::lock;
 /// How many independent maps the rooms are spread over.
 const SHARDS: usize = 64;
 
-type Shard = HashMap<RoomId, RoomRecord>;
+type Shard = HashMap<RoomId, RoomRecord, RandomState>;
 
 /// A store in memory: for tests, prototypes and whatever need not outlive the process.
 ///
@@ -52,7 +53,7 @@ impl MemoryStore {
     pub fn new() -> Self {
         Self {
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            hasher: RandomState::new(),
+            hasher: RandomState::default(),
             index: Mutex::default(),
             identities: Mutex::default(),
         }
@@ -66,6 +67,20 @@ impl MemoryStore {
     fn with<T>(&self, room: &RoomId, read: impl FnOnce(&mut RoomRecord) -> T) -> Option<T> {
         let mut shard = lock(self.shards.get(self.shard_number(room))?);
         shard.get_mut(room).map(read)
+    }
+
+    /// A commit to one room, which most are.
+    fn commit_one(&self, commit: RoomCommit) -> Result<CommitReceipt> {
+        let not_found = || Error::room_not_found(&commit.room_id);
+        let shard = self
+            .shards
+            .get(self.shard_number(&commit.room_id))
+            .ok_or_else(not_found)?;
+        let mut shard = lock(shard);
+        let record = shard.get_mut(&commit.room_id).ok_or_else(not_found)?;
+        record.check(&commit)?;
+        record.apply(commit, &self.index);
+        Ok(record.snapshot().into())
     }
 
     /// Locks the shards of all these rooms, each once and in one order.
@@ -99,6 +114,10 @@ impl fmt::Debug for MemoryStore {
 #[async_trait]
 impl ConversationStore for MemoryStore {
     async fn commit(&self, batch: CommitBatch) -> Result<CommitReceipt> {
+        let batch = match batch.into_single() {
+            Ok(commit) => return self.commit_one(commit),
+            Err(batch) => batch,
+        };
         let mut shards = self.lock_all(batch.iter().map(|commit| &commit.room_id));
         for commit in batch.iter() {
             let shard = shards.get(&self.shard_number(&commit.room_id));
@@ -107,7 +126,7 @@ impl ConversationStore for MemoryStore {
                 .ok_or_else(|| Error::room_not_found(&commit.room_id))?;
             record.check(commit)?;
         }
-        let mut rooms = Vec::with_capacity(1);
+        let mut rooms = Vec::new();
         for commit in batch {
             let number = self.shard_number(&commit.room_id);
             let record = shards
@@ -117,6 +136,6 @@ impl ConversationStore for MemoryStore {
             record.apply(commit, &self.index);
             rooms.push(record.snapshot());
         }
-        Ok(CommitReceipt::new(rooms))
+        CommitReceipt::of(rooms)
     }
 }

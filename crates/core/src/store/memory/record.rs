@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Utc};
+use foldhash::fast::RandomState;
 
 use super::Index;
 use crate::error::{Error, ErrorKind, Result};
@@ -24,13 +25,13 @@ pub(super) struct RoomRecord {
     fencing: Option<FencingToken>,
     /// By index; `None` where an event was deleted.
     pub(super) events: Vec<Option<Arc<RoomEvent>>>,
-    pub(super) places: HashMap<EventId, usize>,
+    pub(super) places: HashMap<EventId, usize, RandomState>,
     /// What edited events were before, the oldest first.
     pub(super) versions: HashMap<EventId, Vec<Arc<RoomEvent>>>,
     pub(super) outcomes: HashMap<String, IdempotentOutcome>,
     /// In the order in which they joined.
     pub(super) participants: Vec<Participant>,
-    speakers: HashSet<(ChannelType, ParticipantId)>,
+    speakers: HashSet<(ChannelType, ParticipantId), RandomState>,
     pub(super) tasks: Vec<Task>,
     pub(super) observations: Vec<Observation>,
     pub(super) markers: BTreeMap<ChannelId, ReadMarker>,
@@ -46,11 +47,11 @@ impl RoomRecord {
             detached: Arc::default(),
             fencing: None,
             events: Vec::new(),
-            places: HashMap::new(),
+            places: HashMap::default(),
             versions: HashMap::new(),
             outcomes: HashMap::new(),
             participants: Vec::new(),
-            speakers: HashSet::new(),
+            speakers: HashSet::default(),
             tasks: Vec::new(),
             observations: Vec::new(),
             markers: BTreeMap::new(),
