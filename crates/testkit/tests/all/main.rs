@@ -1,0 +1,1 @@
+//! Every integration test of `roomkit-testkit`, linked once.
