@@ -1,1 +1,11 @@
-//! Every integration test of `roomkit-testkit`, linked once.
+//! Every integration test of `roomkit-testkit`, one module per area, linked once.
+
+mod agent;
+mod channel;
+mod clock;
+mod comparison;
+mod files;
+mod identity;
+mod refusals;
+mod runner;
+mod setup;
