@@ -1,5 +1,7 @@
 //! Every integration test of `roomkit-testkit`, one module per area, linked once.
 
+#![cfg(test)]
+
 mod agent;
 mod channel;
 mod clock;
