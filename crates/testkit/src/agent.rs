@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use roomkit_core::model::{
-    ChannelBinding, ChannelCategory, ChannelId, ChannelType, DeliveryOutcome, RoomEvent,
-};
+use roomkit_core::model::{ChannelBinding, ChannelCategory, ChannelId, ChannelType, RoomEvent};
 use roomkit_core::{Channel, ChannelOutput, Clock, Reply, Result, RoomContext, SystemClock};
 
 use crate::body::body_of;
@@ -195,15 +193,6 @@ impl Channel for ScriptedAgent {
 
     fn category(&self) -> ChannelCategory {
         ChannelCategory::Intelligence
-    }
-
-    async fn deliver(
-        &self,
-        _event: &Arc<RoomEvent>,
-        _binding: &ChannelBinding,
-        _context: &RoomContext,
-    ) -> DeliveryOutcome {
-        DeliveryOutcome::failed("not_a_transport", "an agent carries nothing to anyone")
     }
 
     async fn on_event(
