@@ -6,7 +6,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use async_trait::async_trait;
@@ -169,6 +169,17 @@ pub(crate) struct HookEngine {
     global: RwLock<HashMap<TypeId, HookList>>,
     rooms: RwLock<HashMap<RoomId, HashMap<TypeId, HookList>>>,
     provided: RwLock<HashMap<RoomId, HashMap<TypeId, HookList>>>,
+    /// How many observers were started and have not had their first turn.
+    unstarted: AtomicUsize,
+}
+
+/// An observer that has not had its first turn.
+struct Unstarted(Arc<HookEngine>);
+
+impl Drop for Unstarted {
+    fn drop(&mut self) {
+        self.0.unstarted.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl HookEngine {
@@ -185,6 +196,7 @@ impl HookEngine {
             global: RwLock::default(),
             rooms: RwLock::default(),
             provided: RwLock::default(),
+            unstarted: AtomicUsize::new(0),
         }
     }
 
@@ -376,7 +388,10 @@ impl HookEngine {
             }
             let (engine, list) = (Arc::clone(self), Arc::clone(&list));
             let (payload, context) = (payload.clone(), context.clone());
+            self.unstarted.fetch_add(1, Ordering::Relaxed);
+            let unstarted = Unstarted(Arc::clone(self));
             tasks.spawn(async move {
+                drop(unstarted);
                 let Some(hook) = list.get(at) else { return };
                 let Some(handler) = hook.handler.downcast_ref::<Handler<P>>() else {
                     return;
@@ -389,6 +404,14 @@ impl HookEngine {
                     }
                 };
             });
+        }
+    }
+
+    /// Lets observers that were just started have their first turn, so that they look on at an event
+    /// before the hooks of what follows from it run.
+    pub(crate) async fn let_observers_start(&self) {
+        if self.unstarted.load(Ordering::Relaxed) > 0 {
+            tokio::task::yield_now().await;
         }
     }
 

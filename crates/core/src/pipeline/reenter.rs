@@ -359,6 +359,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             pass.tasks = std::mem::take(&mut tasks);
             pass.observations = std::mem::take(&mut observations);
             pass.metadata_updates = std::mem::take(&mut metadata_updates);
+            inner.hooks.let_observers_start().await;
             let run = pass::run(inner, scope, room, pass, Budget::new(inner));
             let run = AssertUnwindSafe(run).catch_unwind().await;
             match run.unwrap_or_else(|_panic| Err(Error::panicked())) {

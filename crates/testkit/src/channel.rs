@@ -1,0 +1,216 @@
+//! A transport that records what it is given and fails when it is told to.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use roomkit_core::model::{
+    ChannelBinding, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType, DeliveryOutcome,
+    RoomEvent, RoomId,
+};
+use roomkit_core::{Channel, Clock, RoomContext, SystemClock};
+
+use crate::sync::Log;
+
+/// A transport for tests. A clone is another handle of the same channel.
+///
+/// ```
+/// use roomkit_core::{RoomKit, model::InboundMessage};
+/// use roomkit_testkit::MockChannel;
+///
+/// # async fn deliver() -> roomkit_core::Result<()> {
+/// let (web, sms) = (MockChannel::new("web"), MockChannel::new("sms"));
+/// let kit = RoomKit::new();
+/// kit.register_channel(web.clone())?;
+/// kit.register_channel(sms.clone())?;
+/// kit.create_room("r").await?;
+/// kit.attach_channel("r", "web").await?;
+/// kit.attach_channel("r", "sms").await?;
+///
+/// kit.process_inbound(InboundMessage::text("web", "alice", "hello").in_room("r")).await?;
+/// assert_eq!(sms.deliveries()[0].event.text(), Some("hello"));
+/// # Ok(())
+/// # }
+/// # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(deliver()).unwrap();
+/// ```
+#[derive(Debug, Clone)]
+pub struct MockChannel {
+    parts: Arc<MockChannelBuilder>,
+    calls: Arc<AtomicU64>,
+    delivered: Log<Delivery>,
+}
+
+/// One event that a [`MockChannel`] took.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Delivery {
+    /// The room it came from.
+    pub room_id: RoomId,
+    /// Its place in that room's timeline.
+    pub index: u64,
+    /// The event as the channel was given it: transcoded and cut to length.
+    pub event: Arc<RoomEvent>,
+}
+
+/// Says what a [`MockChannel`] is and how it behaves.
+#[derive(Debug, Clone)]
+#[must_use = "nothing is built until `build` is called"]
+pub struct MockChannelBuilder {
+    id: ChannelId,
+    channel_type: ChannelType,
+    direction: ChannelDirection,
+    capabilities: ChannelCapabilities,
+    fail_first: Option<u64>,
+    failure: Option<DeliveryOutcome>,
+    delay: Duration,
+    clock: Arc<dyn Clock>,
+}
+
+impl MockChannel {
+    /// A WebSocket channel of plain text without limit that takes everything.
+    pub fn new(id: impl Into<ChannelId>) -> Self {
+        Self::builder(id).build()
+    }
+
+    /// A channel that is to be something else.
+    pub fn builder(id: impl Into<ChannelId>) -> MockChannelBuilder {
+        MockChannelBuilder {
+            id: id.into(),
+            channel_type: ChannelType::Websocket,
+            direction: ChannelDirection::Bidirectional,
+            capabilities: ChannelCapabilities::default(),
+            fail_first: None,
+            failure: None,
+            delay: Duration::ZERO,
+            clock: Arc::new(SystemClock::new()),
+        }
+    }
+
+    /// What the channel took, of all rooms, in the order in which it did; failed calls are not here.
+    #[must_use]
+    pub fn deliveries(&self) -> Vec<Delivery> {
+        self.delivered.entries()
+    }
+
+    /// How often it was asked to deliver, failed calls included.
+    #[must_use]
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// Forgets the deliveries so far. The count of calls stays, and with it who is still to fail.
+    pub fn clear(&self) {
+        self.delivered.clear();
+    }
+}
+
+impl MockChannelBuilder {
+    /// What kind of channel it is. Default: WebSocket.
+    pub fn channel_type(mut self, channel_type: ChannelType) -> Self {
+        self.channel_type = channel_type;
+        self
+    }
+
+    /// Which way it carries messages. Default: both ways.
+    pub fn direction(mut self, direction: ChannelDirection) -> Self {
+        self.direction = direction;
+        self
+    }
+
+    /// What it can show. Default: plain text without limit.
+    pub fn capabilities(mut self, capabilities: ChannelCapabilities) -> Self {
+        self.capabilities = capabilities;
+        self
+    }
+
+    /// Lets the first calls of `deliver` fail: with a retryable error, or as
+    /// [`fail_with`](Self::fail_with) says. Default: none fails.
+    pub fn fail_first(mut self, calls: u64) -> Self {
+        self.fail_first = Some(calls);
+        self
+    }
+
+    /// The outcome of the calls that fail; without [`fail_first`](Self::fail_first) that is every
+    /// call. Default: none fails.
+    pub fn fail_with(mut self, outcome: DeliveryOutcome) -> Self {
+        self.failure = Some(outcome);
+        self
+    }
+
+    /// How long each call takes. Default: no time.
+    pub fn delay(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// The clock by which it takes its time. Default: tokio's, which a test may pause.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Builds the channel.
+    #[must_use]
+    pub fn build(self) -> MockChannel {
+        MockChannel {
+            parts: Arc::new(self),
+            calls: Arc::default(),
+            delivered: Log::default(),
+        }
+    }
+
+    /// What becomes of a call, counted from 1.
+    fn outcome(&self, call: u64) -> DeliveryOutcome {
+        let fails = match (self.fail_first, &self.failure) {
+            (Some(first), _) => call <= first,
+            (None, failure) => failure.is_some(),
+        };
+        if !fails {
+            return DeliveryOutcome::sent();
+        }
+        self.failure.clone().unwrap_or_else(|| {
+            DeliveryOutcome::failed_retryable("mock_failure", "the mock was told to fail")
+        })
+    }
+}
+
+#[async_trait]
+impl Channel for MockChannel {
+    fn id(&self) -> &ChannelId {
+        &self.parts.id
+    }
+
+    fn channel_type(&self) -> ChannelType {
+        self.parts.channel_type.clone()
+    }
+
+    fn direction(&self) -> ChannelDirection {
+        self.parts.direction
+    }
+
+    fn capabilities(&self) -> ChannelCapabilities {
+        self.parts.capabilities.clone()
+    }
+
+    async fn deliver(
+        &self,
+        event: &Arc<RoomEvent>,
+        _binding: &ChannelBinding,
+        _context: &RoomContext,
+    ) -> DeliveryOutcome {
+        let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
+        if !self.parts.delay.is_zero() {
+            self.parts.clock.sleep(self.parts.delay).await;
+        }
+        let outcome = self.parts.outcome(call);
+        if outcome.is_sent() {
+            self.delivered.push(Delivery {
+                room_id: event.room_id.clone(),
+                index: event.index,
+                event: Arc::clone(event),
+            });
+        }
+        outcome
+    }
+}

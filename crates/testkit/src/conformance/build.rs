@@ -1,0 +1,201 @@
+//! A kit as a scenario describes it, with everything about it that can be observed.
+
+use std::sync::Arc;
+
+use roomkit_core::hook::HookTrigger;
+use roomkit_core::model::{AgentResponsePolicy, ChannelType, RoomId};
+use roomkit_core::{Error, RoomKit, RoomOptions};
+
+use super::clock::ScenarioClock;
+use super::error::ConformanceError;
+use super::hooks;
+use super::run::attach;
+use super::scenario::{ChannelSpec, Kind, RoomSpec, Scenario};
+use crate::sync::Log;
+use crate::{MockChannel, ScriptRule, ScriptedAgent};
+
+/// A kit and what it shows to the outside.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) kit: RoomKit,
+    pub(super) transports: Vec<(String, MockChannel)>,
+    pub(super) agents: Vec<(String, ScriptedAgent)>,
+    /// The names of the hooks that ran.
+    pub(super) hooks: Log<String>,
+    /// The framework events that are watched for.
+    pub(super) notices: Log<String>,
+    /// The rooms that the scenario names.
+    pub(super) named: Vec<RoomId>,
+}
+
+/// Builds the kit, its channels, listeners and hooks, then its rooms, all in the order of the file.
+///
+/// A hook sees what happens while the rooms are set up. Hooks on one trigger are registered in the
+/// order of the file, whether for one room or for all; a room that such a hook is for is made just
+/// before it.
+pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError> {
+    let mut builder = RoomKit::builder().clock(Arc::new(ScenarioClock::new()));
+    if let Some(depth) = scenario.kit.max_chain_depth {
+        builder = builder.max_chain_depth(depth);
+    }
+    let policy: Option<AgentResponsePolicy> = scenario.kit.agent_response_policy;
+    if let Some(policy) = policy {
+        builder = builder.agent_response_policy(policy);
+    }
+    let mut stage = Stage {
+        kit: builder.build().map_err(failed("the kit"))?,
+        transports: Vec::new(),
+        agents: Vec::new(),
+        hooks: Log::default(),
+        notices: Log::default(),
+        named: scenario.rooms.iter().map(|room| room.id.clone()).collect(),
+    };
+    for name in &scenario.watch {
+        let notices = stage.notices.clone();
+        stage.kit.on(name.as_str(), move |event| {
+            let notices = notices.clone();
+            async move { notices.push(event.event_type.to_string()) }
+        });
+    }
+    for spec in &scenario.channels {
+        stage.add_channel(spec)?;
+    }
+    let mut made = Vec::new();
+    // No room can be there before these.
+    stage.add_hooks(scenario, &mut made, true).await?;
+    stage.add_hooks(scenario, &mut made, false).await?;
+    for spec in &scenario.rooms {
+        stage.make_room(spec, &mut made).await?;
+        for binding in &spec.attach {
+            let channel = format!("{} in room {}", binding.channel, spec.id);
+            if binding.room.as_ref().is_some_and(|room| *room != spec.id) {
+                return Err(ConformanceError::malformed(format!(
+                    "attachment of {channel} names another room"
+                )));
+            }
+            attach(&stage.kit, &spec.id, binding)
+                .await
+                .map_err(failed(channel))?;
+        }
+    }
+    stage.kit.wait_idle().await;
+    Ok(stage)
+}
+
+impl Stage {
+    fn add_channel(&mut self, spec: &ChannelSpec) -> Result<(), ConformanceError> {
+        let id = spec.id.to_string();
+        let registered = match spec.kind {
+            Kind::Transport => {
+                let channel = transport(spec)?;
+                self.transports.push((id, channel.clone()));
+                self.kit.register_channel(channel)
+            }
+            Kind::Agent => {
+                let channel = agent(spec)?;
+                self.agents.push((id, channel.clone()));
+                self.kit.register_channel(channel)
+            }
+        };
+        registered.map_err(failed(format!("channel {}", spec.id)))
+    }
+
+    async fn add_hooks(
+        &self,
+        scenario: &Scenario,
+        made: &mut Vec<RoomId>,
+        for_creation: bool,
+    ) -> Result<(), ConformanceError> {
+        for spec in &scenario.hooks {
+            if (hooks::trigger_of(spec)? == HookTrigger::OnRoomCreated) != for_creation {
+                continue;
+            }
+            let hook = hooks::make(spec, &self.hooks)?;
+            let Some(room) = &spec.room else {
+                self.kit.add_hook(hook);
+                continue;
+            };
+            if let Some(spec) = scenario.rooms.iter().find(|spec| spec.id == *room) {
+                self.make_room(spec, made).await?;
+            }
+            let added = self.kit.add_room_hook(room, hook).await;
+            added.map_err(failed(format!("hook {}", spec.name)))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a room unless it was made before.
+    async fn make_room(
+        &self,
+        spec: &RoomSpec,
+        made: &mut Vec<RoomId>,
+    ) -> Result<(), ConformanceError> {
+        if made.contains(&spec.id) {
+            return Ok(());
+        }
+        made.push(spec.id.clone());
+        let options = RoomOptions::new()
+            .id(spec.id.clone())
+            .metadata(spec.metadata.clone());
+        let created = self.kit.create_room(options).await;
+        created
+            .map(drop)
+            .map_err(failed(format!("room {}", spec.id)))
+    }
+}
+
+fn transport(spec: &ChannelSpec) -> Result<MockChannel, ConformanceError> {
+    if spec.script.is_some() {
+        return Err(wrong(spec, "`script` is for agents"));
+    }
+    let mut builder = MockChannel::builder(spec.id.clone());
+    if let Some(channel_type) = &spec.channel_type {
+        builder = builder.channel_type(channel_type.clone());
+    }
+    if let Some(direction) = spec.direction {
+        builder = builder.direction(direction);
+    }
+    if let Some(capabilities) = &spec.capabilities {
+        builder = builder.capabilities(capabilities.clone());
+    }
+    if let Some(calls) = spec.fail_first {
+        builder = builder.fail_first(calls);
+    }
+    Ok(builder.build())
+}
+
+fn agent(spec: &ChannelSpec) -> Result<ScriptedAgent, ConformanceError> {
+    if !matches!(spec.channel_type, None | Some(ChannelType::Ai)) {
+        return Err(wrong(spec, "the `type` of an agent is `ai`"));
+    }
+    if spec.direction.is_some() || spec.capabilities.is_some() || spec.fail_first.is_some() {
+        let problem = "`direction`, `capabilities` and `fail_first` are for transports";
+        return Err(wrong(spec, problem));
+    }
+    let mut builder = ScriptedAgent::builder(spec.id.clone());
+    for rule in spec.script.iter().flatten() {
+        let mut made = match rule.on.as_str() {
+            "*" => ScriptRule::any(),
+            words => ScriptRule::on(words),
+        };
+        if let Some(text) = &rule.reply {
+            made = made.reply(text);
+        }
+        if let Some(agents) = &rule.addressed_to {
+            made = made.addressed_to(agents.iter().cloned());
+        }
+        made = rule.tasks.iter().fold(made, ScriptRule::task);
+        made = rule.observations.iter().fold(made, ScriptRule::observation);
+        builder = builder.rule(made);
+    }
+    Ok(builder.build())
+}
+
+fn failed(part: impl Into<String>) -> impl FnOnce(Error) -> ConformanceError {
+    let part = part.into();
+    move |source| ConformanceError::Setup { part, source }
+}
+
+fn wrong(spec: &ChannelSpec, problem: &str) -> ConformanceError {
+    ConformanceError::malformed(format!("channel `{}`: {problem}", spec.id))
+}

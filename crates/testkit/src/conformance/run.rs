@@ -1,0 +1,234 @@
+//! Running a scenario: its steps one after the other, on a runtime of its own whose time is paused.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Duration;
+
+use roomkit_core::model::{EventId, InboundMessage, RoomId};
+use roomkit_core::{Error, ErrorKind, Result, RoomKit};
+use serde_json::{Value, json};
+use tokio::runtime::Builder;
+
+use super::build::{Stage, build};
+use super::content::Content;
+use super::error::ConformanceError;
+use super::scenario::{AttachSpec, Inbound, OfChannel, Scenario, SendEvent, Step};
+use super::trace;
+
+/// When a scenario is stuck. Paused time leaps to the next timer when nothing goes on, so this one is
+/// reached at once when nothing else is to come.
+const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// Runs a scenario and returns the trace that it leaves, in the form of its `expect`.
+pub(super) fn run(scenario: &Scenario) -> Result<Value, ConformanceError> {
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .map_err(ConformanceError::Runtime)?;
+    let all = async {
+        let ended = tokio::time::timeout(FOREVER, play(scenario)).await;
+        ended.unwrap_or(Err(ConformanceError::Stuck))
+    };
+    catch_unwind(AssertUnwindSafe(|| runtime.block_on(all)))
+        .unwrap_or_else(|panic| Err(ConformanceError::Panicked(message(&*panic))))
+}
+
+async fn play(scenario: &Scenario) -> Result<Value, ConformanceError> {
+    let stage = build(scenario).await?;
+    let mut results = Vec::new();
+    for (at, step) in scenario.steps.iter().enumerate() {
+        let result = stage.step(step).await;
+        stage.kit.wait_idle().await;
+        match result {
+            Ok(result) => results.extend(result),
+            Err(Trouble::Kit(error)) => results.push(json!({ "error": error.code() })),
+            Err(Trouble::Scenario(problem)) => {
+                return Err(ConformanceError::malformed(format!(
+                    "steps[{at}]: {problem}"
+                )));
+            }
+        }
+    }
+    trace::of(&stage, results)
+        .await
+        .map_err(ConformanceError::Unobservable)
+}
+
+/// Why a step has no result.
+enum Trouble {
+    /// The call failed, which is a result too.
+    Kit(Error),
+    /// The step makes no sense.
+    Scenario(String),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Self {
+        Self::Kit(error)
+    }
+}
+
+impl Stage {
+    /// Does a step. What comes back is what the step yields, if it is one that yields something.
+    async fn step(&self, step: &Step) -> Result<Option<Value>, Trouble> {
+        let kit = &self.kit;
+        match step {
+            Step::Inbound(inbound) => return self.inbound(inbound).await.map(Some),
+            Step::SendEvent(event) => return self.send_event(event).await.map(Some),
+            Step::Mute(OfChannel { room, channel }) => {
+                kit.mute(self.room(room).await?, channel).await?;
+            }
+            Step::Unmute(OfChannel { room, channel }) => {
+                kit.unmute(self.room(room).await?, channel).await?;
+            }
+            Step::MuteOutput(OfChannel { room, channel }) => {
+                kit.mute_output(self.room(room).await?, channel).await?;
+            }
+            Step::UnmuteOutput(OfChannel { room, channel }) => {
+                kit.unmute_output(self.room(room).await?, channel).await?;
+            }
+            Step::DetachChannel(OfChannel { room, channel }) => {
+                kit.detach_channel(self.room(room).await?, channel).await?;
+            }
+            Step::AttachChannel(spec) => {
+                let Some(room) = &spec.room else {
+                    return Err(Trouble::Scenario("attach_channel needs `room`".to_owned()));
+                };
+                attach(kit, &self.room(room).await?, spec).await?;
+            }
+            Step::SetAccess(change) => {
+                let room = self.room(&change.room).await?;
+                kit.set_access(room, &change.channel, change.access).await?;
+            }
+            Step::SetVisibility(change) => {
+                let room = self.room(&change.room).await?;
+                kit.set_visibility(room, &change.channel, change.visibility.clone())
+                    .await?;
+            }
+            Step::CloseRoom(of) => {
+                kit.close_room(self.room(&of.room).await?).await?;
+            }
+            Step::SetAgentResponsePolicy(change) => {
+                let room = self.room(&change.room).await?;
+                kit.set_agent_response_policy(room, change.policy).await?;
+            }
+            Step::Settle(settle) => {
+                let time = Duration::try_from_secs_f64(settle.seconds)
+                    .map_err(|error| Trouble::Scenario(format!("settle: {error}")))?;
+                tokio::time::sleep(time).await;
+            }
+        }
+        Ok(None)
+    }
+
+    async fn inbound(&self, spec: &Inbound) -> Result<Value, Trouble> {
+        let room = match &spec.room {
+            Some(room) => Some(self.room(room).await?),
+            None => None,
+        };
+        let content = self.content(&spec.content, room.as_ref()).await?;
+        let mut message = InboundMessage::new(spec.channel.clone(), spec.sender.as_str(), content);
+        message.room_id = room;
+        if let Some(event_type) = spec.event_type {
+            message.event_type = event_type;
+        }
+        message.idempotency_key.clone_from(&spec.idempotency_key);
+        message.addressed_to.clone_from(&spec.addressed_to);
+        message.metadata = spec.metadata.clone();
+        let result = self.kit.process_inbound(message).await?;
+        Ok(json!({ "blocked": result.blocked, "reason": result.reason }))
+    }
+
+    async fn send_event(&self, spec: &SendEvent) -> Result<Value, Trouble> {
+        let room = self.room(&spec.room).await?;
+        let content = self.content(&spec.content, Some(&room)).await?;
+        let mut call = self.kit.send_event(room, &spec.channel, content);
+        if let Some(agents) = &spec.addressed_to {
+            call = call.addressed_to(agents.iter().cloned());
+        }
+        if let Some(visibility) = &spec.visibility {
+            call = call.visibility(visibility.clone());
+        }
+        Ok(json!({ "status": call.await?.status }))
+    }
+
+    /// The room that a step means: `<new N>` is the Nth that the scenario did not set up.
+    async fn room(&self, named: &RoomId) -> Result<RoomId> {
+        let rooms = trace::room_names(self).await?;
+        let of_name = rooms.into_iter().find(|(_, name)| named == name.as_str());
+        Ok(of_name.map_or_else(|| named.clone(), |(room, _)| room))
+    }
+
+    /// Content with the ids of the events that it names by index.
+    async fn content(
+        &self,
+        content: &Content,
+        room: Option<&RoomId>,
+    ) -> Result<roomkit_core::model::EventContent, Trouble> {
+        let mut ids: BTreeMap<u64, EventId> = BTreeMap::new();
+        let targets = content.targets();
+        if !targets.is_empty() {
+            let room = match room {
+                Some(room) => room.clone(),
+                None => self.only_room().await?,
+            };
+            let events = trace::timeline(&self.kit, &room).await?;
+            ids.extend(events.iter().map(|event| (event.index, event.id.clone())));
+            if let Some(index) = targets.iter().find(|index| !ids.contains_key(index)) {
+                let problem = format!("target_index: room {room} has no event {index}");
+                return Err(Trouble::Scenario(problem));
+            }
+        }
+        let id_of = |index| ids.get(&index).map(EventId::to_string).unwrap_or_default();
+        content.resolve(id_of).map_err(|problem| {
+            Trouble::Kit(Error::new(
+                ErrorKind::InvalidInput,
+                format!("content: {problem}"),
+            ))
+        })
+    }
+
+    /// The room of a step that names none but an event by its index.
+    async fn only_room(&self) -> Result<RoomId, Trouble> {
+        let mut rooms = trace::room_names(self).await?.into_iter();
+        match (rooms.next(), rooms.next()) {
+            (Some((room, _)), None) => Ok(room),
+            _ => Err(Trouble::Scenario(
+                "target_index: which room is meant?".to_owned(),
+            )),
+        }
+    }
+}
+
+/// Attaches a channel, and mutes it where it is to be muted.
+pub(super) async fn attach(kit: &RoomKit, room: &RoomId, spec: &AttachSpec) -> Result<()> {
+    let mut call = kit.attach_channel(room, spec.channel.clone());
+    if let Some(access) = spec.access {
+        call = call.access(access);
+    }
+    if let Some(visibility) = &spec.visibility {
+        call = call.visibility(visibility.clone());
+    }
+    if let Some(policy) = &spec.retry_policy {
+        call = call.retry_policy(policy.clone());
+    }
+    if let Some(limit) = &spec.rate_limit {
+        call = call.rate_limit(limit.clone());
+    }
+    if let Some(metadata) = &spec.metadata {
+        call = call.metadata(metadata.clone());
+    }
+    call.await?;
+    if spec.muted {
+        kit.mute(room, spec.channel.clone()).await?;
+    }
+    Ok(())
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a message".to_owned())
+}

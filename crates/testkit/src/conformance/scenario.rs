@@ -1,0 +1,322 @@
+//! A scenario's input as it stands in its file. Every key is known or the file is refused.
+
+use std::collections::BTreeMap;
+
+use roomkit_core::model::{
+    Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
+    EventType, Metadata, RateLimit, RetryPolicy, RoomId, Visibility,
+};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::content::Content;
+use super::error::ConformanceError;
+use super::strict;
+
+/// A scenario: a kit, what happens to it, and the trace that this leaves.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Scenario {
+    pub(super) name: Option<String>,
+    #[serde(default)]
+    pub(super) kit: Kit,
+    #[serde(default)]
+    pub(super) channels: Vec<ChannelSpec>,
+    #[serde(default)]
+    pub(super) hooks: Vec<HookSpec>,
+    #[serde(default)]
+    pub(super) watch: Vec<String>,
+    #[serde(default)]
+    pub(super) rooms: Vec<RoomSpec>,
+    #[serde(default)]
+    pub(super) steps: Vec<Step>,
+    /// Compared as JSON; its keys are checked when it is read.
+    pub(super) expect: Value,
+}
+
+impl Scenario {
+    /// Reads a scenario, and checks all of it that can be checked without running it.
+    pub(super) fn read(value: Value) -> Result<Self, ConformanceError> {
+        let scenario: Self = serde_json::from_value(value)
+            .map_err(|error| ConformanceError::malformed(error.to_string()))?;
+        check_expect(&scenario.expect)?;
+        Ok(scenario)
+    }
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Kit {
+    pub(super) max_chain_depth: Option<u32>,
+    pub(super) agent_response_policy: Option<AgentResponsePolicy>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ChannelSpec {
+    pub(super) id: ChannelId,
+    #[serde(default)]
+    pub(super) kind: Kind,
+    #[serde(rename = "type")]
+    pub(super) channel_type: Option<ChannelType>,
+    pub(super) direction: Option<ChannelDirection>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) capabilities: Option<ChannelCapabilities>,
+    pub(super) fail_first: Option<u64>,
+    pub(super) script: Option<Vec<RuleSpec>>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Kind {
+    #[default]
+    Transport,
+    Agent,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RuleSpec {
+    pub(super) on: String,
+    pub(super) reply: Option<String>,
+    pub(super) addressed_to: Option<Vec<ChannelId>>,
+    #[serde(default)]
+    pub(super) tasks: Vec<String>,
+    #[serde(default)]
+    pub(super) observations: Vec<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HookSpec {
+    pub(super) name: String,
+    pub(super) trigger: Option<String>,
+    pub(super) execution: Option<Execution>,
+    pub(super) priority: Option<i32>,
+    /// In seconds.
+    pub(super) timeout: Option<f64>,
+    pub(super) channel_types: Option<Vec<ChannelType>>,
+    pub(super) channel_ids: Option<Vec<ChannelId>>,
+    pub(super) room: Option<RoomId>,
+    #[serde(default)]
+    pub(super) when: When,
+    pub(super) action: ActionName,
+    pub(super) reason: Option<String>,
+    pub(super) inject: Option<Vec<InjectSpec>>,
+    pub(super) pattern: Option<String>,
+    #[serde(rename = "with")]
+    pub(super) replacement: Option<String>,
+    pub(super) metadata: Option<Metadata>,
+    pub(super) key: Option<String>,
+    pub(super) value: Option<Value>,
+    pub(super) seconds: Option<f64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Execution {
+    Sync,
+    Async,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ActionName {
+    Allow,
+    Block,
+    Replace,
+    SetMetadata,
+    Raise,
+    Sleep,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct When {
+    pub(super) body_contains: Option<String>,
+    pub(super) source: Option<ChannelId>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct InjectSpec {
+    pub(super) body: String,
+    #[serde(default)]
+    pub(super) to: Vec<ChannelId>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RoomSpec {
+    pub(super) id: RoomId,
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+    #[serde(default)]
+    pub(super) attach: Vec<AttachSpec>,
+}
+
+/// An attachment: of a room that is set up, where the room goes without saying, or as a step.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AttachSpec {
+    pub(super) room: Option<RoomId>,
+    pub(super) channel: ChannelId,
+    pub(super) access: Option<Access>,
+    pub(super) visibility: Option<Visibility>,
+    #[serde(default)]
+    pub(super) muted: bool,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) retry_policy: Option<RetryPolicy>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) rate_limit: Option<RateLimit>,
+    pub(super) metadata: Option<Metadata>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Step {
+    Inbound(Inbound),
+    SendEvent(SendEvent),
+    Mute(OfChannel),
+    Unmute(OfChannel),
+    MuteOutput(OfChannel),
+    UnmuteOutput(OfChannel),
+    DetachChannel(OfChannel),
+    AttachChannel(AttachSpec),
+    SetAccess(SetAccess),
+    SetVisibility(SetVisibility),
+    CloseRoom(OfRoom),
+    SetAgentResponsePolicy(SetPolicy),
+    Settle(Settle),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Inbound {
+    pub(super) channel: ChannelId,
+    pub(super) sender: String,
+    pub(super) room: Option<RoomId>,
+    pub(super) content: Content,
+    pub(super) event_type: Option<EventType>,
+    pub(super) idempotency_key: Option<String>,
+    pub(super) addressed_to: Option<Vec<ChannelId>>,
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SendEvent {
+    pub(super) room: RoomId,
+    pub(super) channel: ChannelId,
+    pub(super) content: Content,
+    pub(super) addressed_to: Option<Vec<ChannelId>>,
+    pub(super) visibility: Option<Visibility>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfChannel {
+    pub(super) room: RoomId,
+    pub(super) channel: ChannelId,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfRoom {
+    pub(super) room: RoomId,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetAccess {
+    pub(super) room: RoomId,
+    pub(super) channel: ChannelId,
+    pub(super) access: Access,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetVisibility {
+    pub(super) room: RoomId,
+    pub(super) channel: ChannelId,
+    pub(super) visibility: Visibility,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetPolicy {
+    pub(super) room: RoomId,
+    #[serde(alias = "agent_response_policy")]
+    pub(super) policy: AgentResponsePolicy,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settle {
+    pub(super) seconds: f64,
+}
+
+/// Refuses an `expect` with a key that the comparison would not look at. What the values are is for
+/// the comparison to say.
+pub(super) fn check_expect(expect: &Value) -> Result<(), ConformanceError> {
+    serde_json::from_value::<Expect>(expect.clone())
+        .map(drop)
+        .map_err(|error| ConformanceError::malformed(format!("expect: {error}")))
+}
+
+macro_rules! shape {
+    ($name:ident { $($field:ident: $type:ty),+ $(,)? }) => {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        #[expect(dead_code, reason = "only the keys matter")]
+        struct $name {
+            $(#[serde(default)] $field: Option<$type>,)+
+        }
+    };
+}
+
+shape!(Expect {
+    results: Vec<ResultShape>,
+    hooks: Vec<Value>,
+    heard: BTreeMap<String, Vec<Value>>,
+    deliveries: BTreeMap<String, Vec<DeliveryShape>>,
+    framework_events: Vec<Value>,
+    rooms: BTreeMap<String, RoomShape>,
+});
+
+shape!(ResultShape {
+    blocked: Value,
+    reason: Value,
+    status: Value,
+    error: Value,
+});
+
+shape!(DeliveryShape {
+    room: Value,
+    index: Value,
+    content: serde_json::Map<String, Value>,
+});
+
+shape!(RoomShape {
+    status: Value,
+    event_count: Value,
+    latest_index: Value,
+    timeline: Vec<EntryShape>,
+    tasks: Vec<Value>,
+    observations: Vec<Value>,
+});
+
+shape!(EntryShape {
+    index: Value,
+    r#type: Value,
+    status: Value,
+    blocked_by: Value,
+    source: Value,
+    participant: Value,
+    chain_depth: Value,
+    visibility: Value,
+    addressed_to: Value,
+    content: serde_json::Map<String, Value>,
+    metadata: serde_json::Map<String, Value>,
+});

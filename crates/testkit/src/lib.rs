@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+
+mod agent;
+mod body;
+mod channel;
+mod clock;
+pub mod conformance;
+mod identity;
+mod sync;
+
+pub use agent::{ScriptRule, ScriptedAgent, ScriptedAgentBuilder};
+pub use channel::{Delivery, MockChannel, MockChannelBuilder};
+pub use clock::ManualClock;
+pub use identity::MockIdentityResolver;
