@@ -1,5 +1,6 @@
 //! One pass: under the room's lock an event is judged, committed and its deliveries are planned.
 
+use std::iter;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +49,13 @@ pub(crate) enum Origin {
     },
     /// From a hook or from the framework.
     Injected,
+}
+
+impl Origin {
+    /// Whether the event comes from outside of the pipeline.
+    fn is_outside(&self) -> bool {
+        matches!(self, Self::Inbound { .. } | Self::Direct)
+    }
 }
 
 /// An event on its way through one pass.
@@ -253,9 +261,12 @@ async fn commit(
             Some(_) => Vec::new(),
         };
         let hooked = pass.hooked.take();
-        let (failures, mut injections) = hooked.map_or_else(Default::default, |hooked| {
+        let (mut failures, mut injections) = hooked.map_or_else(Default::default, |hooked| {
             (hooked.failures, hooked.effects.injected)
         });
+        if !pass.origin.is_outside() {
+            failures.clear();
+        }
         if injections.len() > MOST_INJECTED {
             tracing::warn!(room_id = %room, dropped = injections.len() - MOST_INJECTED, "too many injected events");
             injections.truncate(MOST_INJECTED);
@@ -294,7 +305,7 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 }
 
 fn refused(inner: &Arc<Inner>, pass: &Pass, outcome: &Outcome) {
-    if let Some(hooked) = &pass.hooked {
+    if let Some(hooked) = pass.hooked.as_ref().filter(|_| pass.origin.is_outside()) {
         report_failures(inner, &pass.draft, &hooked.failures);
     }
     let Outcome::Refused(refusal) = outcome else {
@@ -373,20 +384,20 @@ fn released(inner: &Arc<Inner>, committed: &Committed) {
     }
 }
 
+/// Tells of hooks that failed on an event from outside; failures of the hooks of answers and of
+/// injected events are in the log alone.
 fn report_failures(inner: &Arc<Inner>, event: &RoomEvent, failures: &[HookFailure]) {
     for failure in failures {
-        let kind = if failure.timed_out {
-            FrameworkEventType::HookTimeout
-        } else {
-            FrameworkEventType::HookError
-        };
-        inner.emit(kind, |notice| {
-            notice.room_id = Some(event.room_id.clone());
-            notice.event_id = Some(event.id.clone());
-            notice.data.insert("hook_name", failure.hook.as_str());
-            notice.data.insert("trigger", failure.trigger.as_str());
-            notice.data.insert("error", failure.error.as_str());
-        });
+        let timed_out = failure.timed_out.then_some(FrameworkEventType::HookTimeout);
+        for kind in iter::once(FrameworkEventType::HookError).chain(timed_out) {
+            inner.emit(kind, |notice| {
+                notice.room_id = Some(event.room_id.clone());
+                notice.event_id = Some(event.id.clone());
+                notice.data.insert("hook_name", failure.hook.as_str());
+                notice.data.insert("trigger", failure.trigger.as_str());
+                notice.data.insert("error", failure.error.as_str());
+            });
+        }
     }
 }
 

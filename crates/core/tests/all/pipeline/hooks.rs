@@ -351,3 +351,28 @@ async fn a_hook_that_calls_into_its_own_room_is_refused_and_into_another_is_not(
     );
     assert_eq!(kit.timeline("other", 0, 9).await.unwrap().len(), 1);
 }
+
+/// Failures of the hooks of an answer are in the log; the framework event is for what comes in.
+#[tokio::test]
+async fn hook_error_tells_of_events_from_outside_alone() {
+    let kit = RoomKit::new();
+    let user = Transport::new("user");
+    room_of(
+        &kit,
+        vec![shared(&user), shared(&Agent::says("agent", "hm"))],
+    )
+    .await;
+    let log = Log::default();
+    let heard = Arc::clone(&log);
+    kit.on("hook_error", move |event| {
+        note(&heard, event.data.get_str("hook_name").unwrap());
+        async {}
+    });
+    kit.hook(BeforeBroadcast, "broken", |_, _| async {
+        Err::<HookResult<_>, _>("broken")
+    });
+    kit.process_inbound(say("user", "u", "hi")).await.unwrap();
+    kit.wait_idle().await;
+    assert_eq!(user.texts(), ["hm"]);
+    assert_eq!(*log.lock().unwrap(), ["broken"]);
+}
