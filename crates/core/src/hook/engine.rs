@@ -415,6 +415,13 @@ impl HookEngine {
         }
     }
 
+    /// Whether a deciding hook that matches this source wants streamed answers held back.
+    pub(crate) fn holds_streams<P: HookPoint>(&self, room: &RoomId, payload: &P::Payload) -> bool {
+        self.list::<P>(room).iter().any(|hook| {
+            hook.options.hold_streams && !hook.observes && hook.options.matches(P::source(payload))
+        })
+    }
+
     /// Waits for a hook within its time limit, and turns a panic into a failure.
     async fn guard<R>(
         &self,

@@ -162,6 +162,21 @@ impl Rooms {
             .await
     }
 
+    /// Cancels what an agent is saying in a room as it comes; what it has said is kept. `false` when
+    /// it is not streaming an answer there.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound).
+    pub async fn cancel_answer(
+        &self,
+        room: impl Into<RoomId>,
+        agent: impl Into<ChannelId>,
+    ) -> Result<bool> {
+        let (room, agent) = (room.into(), agent.into());
+        self.inner().visible_room(&self.scope, &room).await?;
+        Ok(self.inner().streaming.cancel(&(room, agent)))
+    }
+
     /// The tasks of a room, in the order in which they were created.
     ///
     /// # Errors

@@ -40,6 +40,7 @@ use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
 use crate::identity::IdentityResolver;
 use crate::model::{ChannelId, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId};
 use crate::pipeline::loop_guard::Watched;
+use crate::pipeline::stream::Streaming;
 use crate::pipeline::{Lanes, RouteKey, Scope};
 use crate::router::{ContentTranscoder, InboundRoomRouter};
 use crate::store::{ConversationStore, RoomSnapshot};
@@ -72,6 +73,7 @@ pub(crate) struct Inner {
     pub(crate) routes: Arc<KeyedQueue<RouteKey>>,
     pub(crate) flow: FlowControl,
     pub(crate) watched: Watched,
+    pub(crate) streaming: Streaming,
     channels: Channels,
     closing: close::Closing,
 }

@@ -8,17 +8,18 @@ use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::deliver::{self, Done, Job, JobKind};
+use super::live::Live;
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
 use super::{Scope, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::hook::{AfterBroadcast, OnError};
 use crate::kit::Inner;
 use crate::model::{
-    ChannelBinding, ChannelDirection, DeliveryOutcome, DeliveryResult, EventSource, EventType,
-    FrameworkEventType, Metadata, RoomEvent, RoomId,
+    ChannelBinding, ChannelDirection, ChannelId, DeliveryOutcome, DeliveryResult, EventSource,
+    EventType, FrameworkEventType, Metadata, RoomEvent, RoomId,
 };
 
 /// Everything that one event sets off in a room: its deliveries, the answers, and theirs.
@@ -54,6 +55,8 @@ struct Answer {
     order: usize,
     binding: Arc<ChannelBinding>,
     output: ChannelOutput,
+    /// The streamed ones of its answers, as they were shown.
+    lives: VecDeque<Arc<Live>>,
 }
 
 /// What the whole cascade came to, for the caller's own event.
@@ -200,6 +203,7 @@ impl Cascade {
             binding,
             result,
             output,
+            lives,
         } = done;
         let found = self
             .under_way
@@ -222,6 +226,7 @@ impl Cascade {
                 order,
                 binding,
                 output,
+                lives,
             });
         }
         let finished = self.under_way.get_mut(at).is_some_and(|under_way| {
@@ -341,6 +346,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             trigger,
             binding,
             output,
+            mut lives,
             ..
         } = answer;
         let ChannelOutput {
@@ -355,14 +361,26 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             Response::None | Response::Stream(_) => Vec::new(),
         };
         for reply in replies {
-            let mut pass = reply_pass(inner, &trigger, &binding, reply, &response_metadata);
+            let mut event = answer_event(inner, &trigger, &binding, reply, &response_metadata);
+            let live = lives.pop_front();
+            if let Some(live) = &live {
+                event.id = live.start.event_id.clone();
+            }
+            let origin = Origin::Reply {
+                trigger: Arc::clone(&trigger),
+            };
+            let mut pass = Pass::new(origin, EventDraft::new(event));
             pass.tasks = std::mem::take(&mut tasks);
             pass.observations = std::mem::take(&mut observations);
             pass.metadata_updates = std::mem::take(&mut metadata_updates);
             inner.hooks.let_observers_start().await;
             let run = pass::run(inner, scope, room, pass, Budget::new(inner));
             let run = AssertUnwindSafe(run).catch_unwind().await;
-            match run.unwrap_or_else(|_panic| Err(Error::panicked())) {
+            let mut outcome = run.unwrap_or_else(|_panic| Err(Error::panicked()));
+            if let Some(live) = &live {
+                settle_stream(live, &mut outcome);
+            }
+            match outcome {
                 Ok(Outcome::Committed(reply, added)) => {
                     committed.push(*reply);
                     committed.extend(added);
@@ -385,29 +403,25 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
 }
 
 /// The answer as an event: one deeper in the chain, in the thread of what it answers.
-fn reply_pass(
+pub(super) fn answer_event(
     inner: &Inner,
-    trigger: &Arc<RoomEvent>,
+    trigger: &RoomEvent,
     binding: &ChannelBinding,
     reply: Reply,
     response_metadata: &Metadata,
-) -> Pass {
+) -> RoomEvent {
     let mut source = EventSource::new(binding.channel_id.clone(), binding.channel_type.clone());
     source.direction = ChannelDirection::Outbound;
     source.provider = inner
         .channel(&binding.channel_id)
         .and_then(|channel| channel.provider_name());
-    let mut event = RoomEvent::new(
-        trigger.room_id.clone(),
-        source,
-        reply.content,
-        inner.clock.now(),
-    );
-    event.event_type = match &event.content {
-        crate::model::EventContent::Edit(_) => EventType::Edit,
-        crate::model::EventContent::Delete(_) => EventType::Delete,
-        _ => reply.event_type,
-    };
+    let changes_another = reply.content.event_type() != EventType::Message;
+    let room = trigger.room_id.clone();
+    // For an edit or delete the type follows from the content.
+    let mut event = RoomEvent::new(room, source, reply.content, inner.clock.now());
+    if !changes_another {
+        event.event_type = reply.event_type;
+    }
     event.chain_depth = trigger.chain_depth.saturating_add(1);
     event.parent_event_id.clone_from(&trigger.parent_event_id);
     event
@@ -417,12 +431,31 @@ fn reply_pass(
     event.visibility = reply.visibility;
     event.metadata = reply.metadata;
     event.metadata.merge(response_metadata);
-    Pass::new(
-        Origin::Reply {
-            trigger: Arc::clone(trigger),
+    event
+}
+
+/// Shows those who saw a streamed answer coming what became of it.
+fn settle_stream(live: &Arc<Live>, outcome: &mut Result<Outcome>) {
+    match outcome {
+        Ok(Outcome::Committed(committed, _)) => match &committed.block {
+            Some(block) => live.retract(&block.reason, &block.blocked_by),
+            None => {
+                for job in &mut committed.jobs {
+                    job.live = Some(Arc::clone(live));
+                }
+                let gets_it = |channel: &ChannelId| {
+                    committed
+                        .jobs
+                        .iter()
+                        .any(|job| job.binding.channel_id == *channel)
+                };
+                live.retract_from(|channel| !gets_it(channel), "not_visible", "not_visible");
+            }
         },
-        EventDraft::new(event),
-    )
+        Ok(Outcome::Refused(refusal)) => live.retract(refusal.code(), refusal.code()),
+        Ok(Outcome::Repeated(_)) => live.retract("repeated", "repeated"),
+        Err(error) => live.retract(error.code(), error.code()),
+    }
 }
 
 fn failure_event(

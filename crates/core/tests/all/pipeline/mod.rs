@@ -10,6 +10,7 @@ mod reentry;
 mod refusals;
 mod resilience;
 mod routing;
+mod streams;
 mod support;
 mod tenancy;
 mod visibility;
