@@ -261,8 +261,11 @@ impl HookEngine {
         hook
     }
 
-    /// The hooks of a point in a room, in the order in which they run.
-    fn list<P: HookPoint>(&self, room: &RoomId) -> HookList {
+    /// The hooks of a point in a room, in the order in which they run; `None` where there is none.
+    fn list<P: HookPoint>(&self, room: &RoomId) -> Option<HookList> {
+        if !self.any() {
+            return None;
+        }
         let point = TypeId::of::<P>();
         let of_room = |map: &RwLock<HashMap<RoomId, HashMap<TypeId, HookList>>>| {
             let map = read(map);
@@ -276,12 +279,10 @@ impl HookEngine {
         let mut lists = [global, of_room(&self.rooms), of_room(&self.provided)]
             .into_iter()
             .flatten();
-        let Some(first) = lists.next() else {
-            return HookList::default();
-        };
+        let first = lists.next()?;
         let rest: Vec<HookList> = lists.collect();
         if rest.is_empty() {
-            return first;
+            return Some(first);
         }
         let mut merged: Vec<Hook> = first
             .iter()
@@ -289,7 +290,7 @@ impl HookEngine {
             .cloned()
             .collect();
         merged.sort_by_key(Hook::key);
-        Arc::new(merged)
+        Some(Arc::new(merged))
     }
 
     /// Runs the deciding hooks of `P` one after the other. `accept` says whether a changed payload
@@ -302,7 +303,8 @@ impl HookEngine {
     ) -> SyncOutcome<P::Payload> {
         let mut effects = HookEffects::default();
         let mut failures = Vec::new();
-        for hook in self.list::<P>(context.room_id()).iter() {
+        let list = self.list::<P>(context.room_id());
+        for hook in list.iter().flat_map(|list| list.iter()) {
             let Some(Handler::Decides(call)) = hook.handler.downcast_ref::<Handler<P>>() else {
                 continue;
             };
@@ -378,7 +380,9 @@ impl HookEngine {
         context: &RoomContext,
         payload: &P::Payload,
     ) {
-        let list = self.list::<P>(context.room_id());
+        let Some(list) = self.list::<P>(context.room_id()) else {
+            return;
+        };
         for (at, hook) in list.iter().enumerate() {
             if !(hook.observes || P::MODE == super::HookMode::Async) {
                 continue;
@@ -417,9 +421,11 @@ impl HookEngine {
 
     /// Whether a deciding hook that matches this source wants streamed answers held back.
     pub(crate) fn holds_streams<P: HookPoint>(&self, room: &RoomId, payload: &P::Payload) -> bool {
-        self.list::<P>(room).iter().any(|hook| {
+        let holds = |hook: &Hook| {
             hook.options.hold_streams && !hook.observes && hook.options.matches(P::source(payload))
-        })
+        };
+        self.list::<P>(room)
+            .is_some_and(|list| list.iter().any(holds))
     }
 
     /// Waits for a hook within its time limit, and turns a panic into a failure.

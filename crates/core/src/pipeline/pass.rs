@@ -74,7 +74,7 @@ pub(crate) struct Pass {
 }
 
 /// What the hooks made of an event.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Hooked {
     pub(super) block: Option<Block>,
     pub(super) effects: HookEffects,
@@ -121,7 +121,7 @@ pub(crate) enum Outcome {
     /// The event had been here before.
     Repeated(IdempotentOutcome),
     /// The event, and the events that hooks added after it.
-    Committed(Box<Committed>, Vec<Committed>),
+    Committed(Committed, Vec<Committed>),
 }
 
 /// How much of the time before the commit is left (RFC §13.6).
@@ -204,7 +204,7 @@ pub(crate) async fn run(
         let mut pass = Pass::injected(room, injected, inner);
         let budget = Budget::new(inner);
         match commit(inner, scope, room, &mut pass, budget, lock.token()).await {
-            Ok(Step::Committed(committed, _)) => added.push(*committed),
+            Ok(Step::Committed(committed, _)) => added.push(committed),
             Ok(Step::Done(outcome)) => refused(inner, &pass, &outcome),
             Err(error) => tracing::error!(room_id = %room, %error, "injected event was not stored"),
         }
@@ -219,7 +219,7 @@ pub(crate) async fn run(
 
 enum Step {
     Done(Outcome),
-    Committed(Box<Committed>, Vec<InjectedEvent>),
+    Committed(Committed, Vec<InjectedEvent>),
 }
 
 /// Judges and commits, again where the room has changed in between.
@@ -247,7 +247,7 @@ async fn commit(
         commit.fencing = token;
         let edited = commit.edited.clone();
         let tasks = commit.tasks.clone();
-        let receipt = match inner.store.commit(CommitBatch::from(*commit)).await {
+        let receipt = match inner.store.commit(CommitBatch::from(commit)).await {
             Err(error) if error.kind() == ErrorKind::VersionConflict => {
                 tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
                 continue;
@@ -280,7 +280,7 @@ async fn commit(
             tasks,
             failures,
         };
-        return Ok(Step::Committed(Box::new(committed), injections));
+        return Ok(Step::Committed(committed, injections));
     }
     Err(Error::new(
         ErrorKind::VersionConflict,

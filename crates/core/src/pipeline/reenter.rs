@@ -1,6 +1,6 @@
 //! What follows a commit: deliveries run side by side, and answers go back through the pipeline.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -31,10 +31,14 @@ pub(crate) struct Cascade {
     inner: Arc<Inner>,
     scope: Scope,
     room: RoomId,
-    first: Vec<Committed>,
+    root: Option<Committed>,
+    added: Vec<Committed>,
     under_way: Vec<UnderWay>,
     answers: Vec<Answer>,
-    results: Vec<(usize, DeliveryResult)>,
+    /// Of the caller's own event.
+    results: Vec<DeliveryResult>,
+    /// The room as it was when the caller's own event was committed.
+    root_context: Option<RoomContext>,
     error: Option<String>,
     response_metadata: Metadata,
 }
@@ -72,8 +76,12 @@ enum Work {
     Answer(Vec<Answer>),
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every step is the large one"
+)]
 enum Step {
-    Delivered(Box<Done>),
+    Delivered(Done),
     Answered {
         committed: Vec<Committed>,
         error: Option<String>,
@@ -81,21 +89,24 @@ enum Step {
 }
 
 impl Cascade {
-    /// What follows `committed`; the first of them is the caller's own event.
+    /// What follows the caller's own event, `root`, and those that hooks added after it.
     pub(crate) fn new(
         inner: Arc<Inner>,
         scope: Scope,
         room: RoomId,
-        committed: Vec<Committed>,
+        root: Committed,
+        added: Vec<Committed>,
     ) -> Self {
         Self {
             inner,
             scope,
             room,
-            first: committed,
+            root: Some(root),
+            added,
             under_way: Vec::new(),
             answers: Vec::new(),
             results: Vec::new(),
+            root_context: None,
             error: None,
             response_metadata: Metadata::new(),
         }
@@ -104,8 +115,11 @@ impl Cascade {
     /// Drives all of it to the end.
     pub(crate) async fn run(mut self) -> Settled {
         let mut queue = VecDeque::new();
-        for (at, committed) in std::mem::take(&mut self.first).into_iter().enumerate() {
-            self.start(committed, at == 0, &mut queue);
+        if let Some(root) = self.root.take() {
+            self.start(root, true, &mut queue);
+        }
+        for added in std::mem::take(&mut self.added) {
+            self.start(added, false, &mut queue);
         }
         // One delivery that nothing else waits for needs no set of futures.
         while queue.len() == 1 {
@@ -118,9 +132,9 @@ impl Cascade {
             // Boxed, so that a cascade of one is small.
             Box::pin(self.run_side_by_side(queue)).await;
         }
-        self.results.sort_by_key(|(order, _)| *order);
+        self.sort_results();
         Settled {
-            results: self.results.into_iter().map(|(_, result)| result).collect(),
+            results: self.results,
             error: self.error,
             response_metadata: self.response_metadata,
         }
@@ -156,6 +170,19 @@ impl Cascade {
         }
     }
 
+    /// Puts the results into the order of the room's bindings.
+    fn sort_results(&mut self) {
+        let Some(context) = self.root_context.take().filter(|_| self.results.len() > 1) else {
+            return;
+        };
+        let bindings = context.bindings().iter().enumerate();
+        let places: HashMap<&ChannelId, usize> = bindings
+            .map(|(at, binding)| (&binding.channel_id, at))
+            .collect();
+        self.results
+            .sort_by_key(|result| places.get(&result.channel_id).copied());
+    }
+
     /// Queues the deliveries of a committed event.
     fn start(&mut self, committed: Committed, is_root: bool, queue: &mut VecDeque<Work>) {
         let Committed {
@@ -167,6 +194,9 @@ impl Cascade {
         } = committed;
         if block.is_some() {
             return;
+        }
+        if is_root {
+            self.root_context = Some(context.clone());
         }
         let under_way = UnderWay {
             event,
@@ -185,7 +215,7 @@ impl Cascade {
 
     fn take(&mut self, step: Step, queue: &mut VecDeque<Work>) {
         match step {
-            Step::Delivered(done) => self.delivered(*done),
+            Step::Delivered(done) => self.delivered(done),
             Step::Answered { committed, error } => {
                 self.error = self.error.take().or(error);
                 for committed in committed {
@@ -215,7 +245,7 @@ impl Cascade {
             if let Some(under_way) = self.under_way.get_mut(at) {
                 under_way.failed += usize::from(!result.outcome.is_sent());
                 if under_way.is_root {
-                    self.results.push((order, result));
+                    self.results.push(result);
                 }
             }
         }
@@ -331,7 +361,7 @@ impl Cascade {
 /// Does one piece of work. All of a cascade's work is of this one type.
 async fn perform(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, work: Work) -> Step {
     match work {
-        Work::Deliver(job) => Step::Delivered(Box::new(deliver::run(inner, job).await)),
+        Work::Deliver(job) => Step::Delivered(deliver::run(inner, job).await),
         // Boxed, so that the far more frequent delivery is not as large as a whole pass.
         Work::Answer(answers) => Box::pin(answer(inner, scope, room, answers)).await,
     }
@@ -382,7 +412,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             }
             match outcome {
                 Ok(Outcome::Committed(reply, added)) => {
-                    committed.push(*reply);
+                    committed.push(reply);
                     committed.extend(added);
                 }
                 Ok(Outcome::Refused(_) | Outcome::Repeated(_)) => {}
