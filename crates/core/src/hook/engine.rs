@@ -6,10 +6,11 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use async_trait::async_trait;
+use foldhash::fast::RandomState;
 use futures_util::future::BoxFuture;
 
 use super::result::{HookAction, HookEffects};
@@ -161,14 +162,19 @@ pub enum HookVerdict<P> {
 
 type HookList = Arc<Vec<Hook>>;
 
+/// Hooks by point, each list in the order in which they run.
+type ByPoint = HashMap<TypeId, HookList, RandomState>;
+
 pub(crate) struct HookEngine {
     clock: Arc<dyn Clock>,
     provider: Option<Arc<dyn RoomHooks>>,
     fail_closed: HashSet<HookTrigger>,
     order: AtomicU64,
-    global: RwLock<HashMap<TypeId, HookList>>,
-    rooms: RwLock<HashMap<RoomId, HashMap<TypeId, HookList>>>,
-    provided: RwLock<HashMap<RoomId, HashMap<TypeId, HookList>>>,
+    global: RwLock<ByPoint>,
+    rooms: RwLock<HashMap<RoomId, ByPoint, RandomState>>,
+    provided: RwLock<HashMap<RoomId, ByPoint, RandomState>>,
+    /// Whether any room ever had a hook of its own.
+    any_of_rooms: AtomicBool,
     /// How many observers were started and have not had their first turn.
     unstarted: AtomicUsize,
 }
@@ -196,6 +202,7 @@ impl HookEngine {
             global: RwLock::default(),
             rooms: RwLock::default(),
             provided: RwLock::default(),
+            any_of_rooms: AtomicBool::new(false),
             unstarted: AtomicUsize::new(0),
         }
     }
@@ -206,6 +213,7 @@ impl HookEngine {
 
     pub(crate) fn add_to_room(&self, room: &RoomId, hook: Hook) {
         let hook = self.ordered(hook);
+        self.any_of_rooms.store(true, Ordering::Release);
         insert(write(&self.rooms).entry(room.clone()).or_default(), hook);
     }
 
@@ -239,7 +247,7 @@ impl HookEngine {
         if read(&self.provided).contains_key(&room.id) {
             return Ok(());
         }
-        let mut hooks = HashMap::new();
+        let mut hooks = ByPoint::default();
         for hook in provider.hooks_of(room).await? {
             insert(&mut hooks, self.ordered(hook));
         }
@@ -248,6 +256,7 @@ impl HookEngine {
             provided.clear();
         }
         provided.insert(room.id.clone(), hooks);
+        self.any_of_rooms.store(true, Ordering::Release);
         Ok(())
     }
 
@@ -267,15 +276,16 @@ impl HookEngine {
             return None;
         }
         let point = TypeId::of::<P>();
-        let of_room = |map: &RwLock<HashMap<RoomId, HashMap<TypeId, HookList>>>| {
-            let map = read(map);
-            if map.is_empty() {
-                None
-            } else {
-                map.get(room).and_then(|hooks| hooks.get(&point)).cloned()
-            }
-        };
         let global = read(&self.global).get(&point).cloned();
+        if !self.any_of_rooms.load(Ordering::Acquire) {
+            return global;
+        }
+        let of_room = |map: &RwLock<HashMap<RoomId, ByPoint, RandomState>>| {
+            read(map)
+                .get(room)
+                .and_then(|hooks| hooks.get(&point))
+                .cloned()
+        };
         let mut lists = [global, of_room(&self.rooms), of_room(&self.provided)]
             .into_iter()
             .flatten();
@@ -475,13 +485,13 @@ impl fmt::Debug for HookEngine {
     }
 }
 
-fn insert(hooks: &mut HashMap<TypeId, HookList>, hook: Hook) {
+fn insert(hooks: &mut ByPoint, hook: Hook) {
     let list = Arc::make_mut(hooks.entry(hook.point).or_default());
     let at = list.partition_point(|other| other.key() <= hook.key());
     list.insert(at, hook);
 }
 
-fn remove(hooks: &mut HashMap<TypeId, HookList>, name: &str) -> bool {
+fn remove(hooks: &mut ByPoint, name: &str) -> bool {
     let mut removed = false;
     hooks.retain(|_, list| {
         if list.iter().any(|hook| hook.name() == name) {
