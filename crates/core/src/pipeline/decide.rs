@@ -168,7 +168,11 @@ fn prepare(
         Origin::Reply { trigger } => trigger.response_visibility.as_ref(),
         _ => None,
     };
-    let visibility = visibility::stamp(&pass.stated, source.as_deref(), response, room);
+    let mut visibility = visibility::stamp(&pass.stated, source.as_deref(), response, room);
+    if let Some(target) = &target {
+        // A change tells of its target: no channel that may not see the one may see the other.
+        visibility = visibility::both(visibility, &target.visibility, room);
+    }
     let event = pass.draft.edit();
     event.index = room.room.next_index();
     event.visibility = visibility;
@@ -182,7 +186,7 @@ fn prepare(
 
     let mut commit = RoomCommit::new(room.room.id.clone(), Some(room.version), now);
     if let (None, Some(target)) = (block, target) {
-        commit.edited = Some(Arc::new(edit::apply(&target, &event.content)));
+        commit.edited = Some(Arc::new(edit::apply(&target, &event)));
     }
     if let Origin::Inbound { sender_id, person } = &pass.origin {
         commit.speaker = event
