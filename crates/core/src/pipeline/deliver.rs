@@ -86,14 +86,7 @@ pub(super) async fn run(inner: &Inner, job: Job) -> Done {
         ),
         (Some(place), Some(channel)) => {
             place.turn().await;
-            let adapted = adapt(
-                &*inner.transcoder,
-                &done.event,
-                source.as_deref(),
-                &done.binding,
-            )
-            .await;
-            let event = match adapted {
+            let event = match adapted(inner, &done.event, source.as_deref(), &done.binding).await {
                 Ok(Some(event)) => event,
                 Ok(None) => return done,
                 Err(error) => {
@@ -118,6 +111,22 @@ pub(super) async fn run(inner: &Inner, job: Job) -> Done {
     };
     done.result = Some(result(&done, outcome, attempts));
     done
+}
+
+/// The event in the form of its receiver, from a transcoder that may panic or hang.
+async fn adapted(
+    inner: &Inner,
+    event: &Arc<RoomEvent>,
+    source: Option<&ChannelBinding>,
+    target: &ChannelBinding,
+) -> Result<Option<Arc<RoomEvent>>> {
+    let adapted = adapt(&*inner.transcoder, event, source, target);
+    let limit = inner.settings.delivery_timeout;
+    match guard(&*inner.clock, limit, pin!(adapted)).await {
+        Ok(adapted) => adapted,
+        Err(NoAnswer::Panicked) => Err(Error::channel("the transcoder panicked")),
+        Err(NoAnswer::TookTooLong) => Err(Error::channel("the transcoder took too long")),
+    }
 }
 
 fn result(done: &Done, outcome: DeliveryOutcome, attempts: u32) -> DeliveryResult {

@@ -1,0 +1,57 @@
+//! Parts that are plugged in and panic, hang, fail or answer with what cannot be: they harm nothing else.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use roomkit_core::model::{ChannelBinding, EventContent};
+use roomkit_core::router::ContentTranscoder;
+use roomkit_core::{Result, RoomKit};
+
+use super::support::{Transport, room_of, say, shared};
+
+/// Panics or hangs on whatever is for the channel `bad`.
+#[derive(Debug)]
+struct BadTranscoder {
+    hangs: bool,
+}
+
+#[async_trait]
+impl ContentTranscoder for BadTranscoder {
+    async fn transcode(
+        &self,
+        content: &EventContent,
+        _source: Option<&ChannelBinding>,
+        target: &ChannelBinding,
+    ) -> Result<Option<EventContent>> {
+        if target.channel_id == *"bad" {
+            assert!(self.hangs, "broken transcoder");
+            std::future::pending::<()>().await;
+        }
+        Ok(Some(content.clone()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_transcoder_that_panics_or_hangs_fails_its_delivery_alone() {
+    for hangs in [false, true] {
+        let kit = RoomKit::builder()
+            .transcoder(Arc::new(BadTranscoder { hangs }))
+            .delivery_timeout(Duration::from_secs(7))
+            .build()
+            .unwrap();
+        let (a, bad, c) = (
+            Transport::new("a"),
+            Transport::new("bad"),
+            Transport::new("c"),
+        );
+        room_of(&kit, vec![shared(&a), shared(&bad), shared(&c)]).await;
+        for number in ["1", "2"] {
+            let result = kit.process_inbound(say("a", "u", number)).await.unwrap();
+            assert!(!result.blocked);
+            assert!(result.delivery("c").unwrap().outcome.is_sent());
+            assert!(!result.delivery("bad").unwrap().outcome.is_sent());
+        }
+        assert_eq!(c.texts(), ["1", "2"], "{hangs}");
+    }
+}
