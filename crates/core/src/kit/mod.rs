@@ -17,6 +17,7 @@ mod rooms;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock, RwLock, Weak};
 
@@ -89,6 +90,16 @@ impl fmt::Debug for Channels {
 impl Inner {
     pub(crate) fn channel(&self, id: &ChannelId) -> Option<Arc<dyn Channel>> {
         read(&self.channels.0).get(id).cloned()
+    }
+
+    /// The provider behind a registered channel, from a channel that may panic.
+    pub(crate) fn provider_of(&self, id: &ChannelId) -> Option<Arc<str>> {
+        let channel = self.channel(id)?;
+        let name = std::panic::catch_unwind(AssertUnwindSafe(|| channel.provider_name()));
+        name.unwrap_or_else(|_panic| {
+            tracing::error!(channel_id = %id, "channel panicked when asked for its provider");
+            None
+        })
     }
 
     pub(crate) fn context(&self, room: RoomSnapshot) -> RoomContext {

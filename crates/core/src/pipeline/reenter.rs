@@ -394,9 +394,7 @@ fn reply_pass(
 ) -> Pass {
     let mut source = EventSource::new(binding.channel_id.clone(), binding.channel_type.clone());
     source.direction = ChannelDirection::Outbound;
-    source.provider = inner
-        .channel(&binding.channel_id)
-        .and_then(|channel| channel.provider_name());
+    source.provider = inner.provider_of(&binding.channel_id);
     let mut event = RoomEvent::new(
         trigger.room_id.clone(),
         source,

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use roomkit_core::model::{ChannelBinding, EventContent};
+use roomkit_core::model::{
+    ChannelBinding, ChannelCategory, ChannelId, ChannelType, EventContent, RoomEvent,
+};
 use roomkit_core::router::ContentTranscoder;
-use roomkit_core::{Result, RoomKit};
+use roomkit_core::{Channel, ChannelOutput, Result, RoomContext, RoomKit};
 
 use super::support::{Transport, room_of, say, shared};
 
@@ -54,4 +56,52 @@ async fn a_transcoder_that_panics_or_hangs_fails_its_delivery_alone() {
         }
         assert_eq!(c.texts(), ["1", "2"], "{hangs}");
     }
+}
+
+/// An agent that does not know its provider.
+struct Nameless(ChannelId);
+
+#[async_trait]
+impl Channel for Nameless {
+    fn id(&self) -> &ChannelId {
+        &self.0
+    }
+
+    fn channel_type(&self) -> ChannelType {
+        ChannelType::Ai
+    }
+
+    fn category(&self) -> ChannelCategory {
+        ChannelCategory::Intelligence
+    }
+
+    fn provider_name(&self) -> Option<Arc<str>> {
+        panic!("no provider")
+    }
+
+    async fn on_event(
+        &self,
+        _event: &Arc<RoomEvent>,
+        _binding: &ChannelBinding,
+        _context: &RoomContext,
+    ) -> Result<ChannelOutput> {
+        Ok(ChannelOutput::text("answer"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_panics_about_its_provider_answers_without() {
+    let kit = RoomKit::new();
+    let (a, slow) = (
+        Transport::new("a"),
+        Transport::new("slow").slow(Duration::from_secs(1)),
+    );
+    let agent: Arc<dyn Channel> = Arc::new(Nameless("agent".into()));
+    room_of(&kit, vec![shared(&a), shared(&slow), agent]).await;
+    kit.process_inbound(say("a", "u", "hi")).await.unwrap();
+    kit.send_event("r", "agent", EventContent::text("by the way"))
+        .await
+        .unwrap();
+    assert_eq!(a.texts(), ["answer", "by the way"]);
+    assert_eq!(slow.texts(), ["hi", "answer", "by the way"]);
 }
