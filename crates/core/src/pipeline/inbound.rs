@@ -220,6 +220,7 @@ async fn tell(
     room: &RoomId,
     told: InjectedEvent,
 ) -> Result<Option<Cascade>> {
+    told.content.validate()?;
     let pass = Pass::injected(room, told, inner);
     match pass::run(inner, scope, room, pass, Budget::new(inner)).await? {
         Outcome::Committed(committed, added) => {

@@ -355,6 +355,12 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             Response::None | Response::Stream(_) => Vec::new(),
         };
         for reply in replies {
+            if let Err(invalid) = reply.content.validate() {
+                let invalid = invalid.within("content");
+                tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %invalid, "answer is not acceptable");
+                error.get_or_insert_with(|| Error::from(invalid).to_string());
+                continue;
+            }
             let mut pass = reply_pass(inner, &trigger, &binding, reply, &response_metadata);
             pass.tasks = std::mem::take(&mut tasks);
             pass.observations = std::mem::take(&mut observations);

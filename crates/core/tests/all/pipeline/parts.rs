@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use roomkit_core::hook::{BeforeBroadcast, HookResult, InjectedEvent};
 use roomkit_core::model::{
     ChannelBinding, ChannelCategory, ChannelId, ChannelType, EventContent, RoomEvent,
 };
 use roomkit_core::router::ContentTranscoder;
-use roomkit_core::{Channel, ChannelOutput, Result, RoomContext, RoomKit};
+use roomkit_core::{Channel, ChannelOutput, Reply, Result, RoomContext, RoomKit};
 
-use super::support::{Transport, room_of, say, shared};
+use super::support::{Agent, Transport, room_of, say, shared};
 
 /// Panics or hangs on whatever is for the channel `bad`.
 #[derive(Debug)]
@@ -104,4 +105,41 @@ async fn an_agent_that_panics_about_its_provider_answers_without() {
         .unwrap();
     assert_eq!(a.texts(), ["answer", "by the way"]);
     assert_eq!(slow.texts(), ["hi", "answer", "by the way"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_is_not_acceptable_is_named_and_not_stored() {
+    let kit = RoomKit::new();
+    let user = Transport::new("user");
+    let agent = Agent::new("agent", |_, ctx| async move {
+        let nowhere = Reply::new(EventContent::location(999.0, 0.0));
+        Ok(ChannelOutput::reply(nowhere).with_task(ctx.task("find the place")))
+    });
+    room_of(&kit, vec![shared(&user), shared(&agent)]).await;
+    let result = kit.process_inbound(say("user", "u", "where?")).await;
+    let error = result.unwrap().error.unwrap();
+    assert!(
+        error.starts_with("invalid_input: content.latitude"),
+        "{error}"
+    );
+    assert_eq!(kit.room("r").await.unwrap().event_count, 3);
+    assert_eq!(kit.tasks("r").await.unwrap().len(), 1);
+    assert!(user.events().is_empty());
+}
+
+#[tokio::test]
+async fn an_injected_event_that_is_not_acceptable_is_not_stored() {
+    let kit = RoomKit::new();
+    let user = Transport::new("user");
+    room_of(&kit, vec![shared(&user)]).await;
+    kit.hook(BeforeBroadcast, "guide", |_, _| async {
+        let nowhere = InjectedEvent::new(EventContent::location(999.0, 0.0), ["user"]);
+        let here = InjectedEvent::new(EventContent::text("here"), ["user"]);
+        HookResult::allow().inject(nowhere).inject(here)
+    });
+    kit.process_inbound(say("user", "u", "where?"))
+        .await
+        .unwrap();
+    assert_eq!(user.texts(), ["here"]);
+    assert_eq!(kit.room("r").await.unwrap().event_count, 3);
 }
