@@ -114,6 +114,9 @@ async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> 
     let context = inner.context(room.clone());
     let before = pass.draft.clone();
     let acceptable = |changed: &crate::draft::EventDraft| {
+        if !changed.is_draft_of(&before) {
+            return Err("it is the draft of another event".to_owned());
+        }
         changed
             .content
             .validate()

@@ -1,15 +1,16 @@
 //! Parts that are plugged in and panic, hang, fail or answer with what cannot be: they harm nothing else.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use roomkit_core::hook::{BeforeBroadcast, HookResult, InjectedEvent};
 use roomkit_core::model::{
-    ChannelBinding, ChannelCategory, ChannelId, ChannelType, EventContent, RoomEvent,
+    ChannelBinding, ChannelCategory, ChannelId, ChannelType, EventContent, InboundMessage,
+    RoomEvent,
 };
 use roomkit_core::router::ContentTranscoder;
-use roomkit_core::{Channel, ChannelOutput, Reply, Result, RoomContext, RoomKit};
+use roomkit_core::{Channel, ChannelOutput, EventDraft, Reply, Result, RoomContext, RoomKit};
 
 use super::support::{Agent, Transport, room_of, say, shared};
 
@@ -142,4 +143,57 @@ async fn an_injected_event_that_is_not_acceptable_is_not_stored() {
         .unwrap();
     assert_eq!(user.texts(), ["here"]);
     assert_eq!(kit.room("r").await.unwrap().event_count, 3);
+}
+
+#[tokio::test]
+async fn a_hook_that_answers_with_the_draft_of_another_event_has_failed() {
+    let kit = RoomKit::new();
+    room_of(&kit, vec![shared(&Transport::new("a"))]).await;
+    kit.create_room("s").await.unwrap();
+    let first = Arc::new(Mutex::new(None));
+    kit.hook(BeforeBroadcast, "forgetful", move |event: EventDraft, _| {
+        let first = Arc::clone(&first);
+        async move { HookResult::modify(first.lock().unwrap().get_or_insert(event).clone()) }
+    });
+    for (room, text) in [("r", "1"), ("r", "2"), ("s", "3")] {
+        let message = InboundMessage::text("a", "u", text).in_room(room);
+        let event = kit.process_inbound(message).await.unwrap().event.unwrap();
+        assert_eq!((event.room_id.as_str(), event.text()), (room, Some(text)));
+    }
+}
+
+/// A channel that makes the same event of every message.
+struct Forgetful(ChannelId, Mutex<Option<EventDraft>>);
+
+#[async_trait]
+impl Channel for Forgetful {
+    fn id(&self) -> &ChannelId {
+        &self.0
+    }
+
+    fn channel_type(&self) -> ChannelType {
+        ChannelType::Webhook
+    }
+
+    async fn handle_inbound(
+        &self,
+        message: InboundMessage,
+        context: &RoomContext,
+    ) -> Result<EventDraft> {
+        let draft = EventDraft::inbound(message, ChannelType::Webhook, None, context);
+        Ok(self.1.lock().unwrap().get_or_insert(draft).clone())
+    }
+}
+
+#[tokio::test]
+async fn a_channel_that_makes_an_event_of_another_room_has_failed() {
+    let kit = RoomKit::new();
+    let channel: Arc<dyn Channel> = Arc::new(Forgetful("f".into(), Mutex::default()));
+    room_of(&kit, vec![channel]).await;
+    kit.create_room("s").await.unwrap();
+    kit.process_inbound(say("f", "u", "1")).await.unwrap();
+    let elsewhere = InboundMessage::text("f", "u", "2").in_room("s");
+    let error = kit.process_inbound(elsewhere).await.unwrap_err();
+    assert_eq!(error.code(), "channel_failed");
+    assert_eq!(kit.room("s").await.unwrap().event_count, 0);
 }
