@@ -133,7 +133,10 @@ pub(crate) struct Budget {
 impl Budget {
     pub(crate) fn new(inner: &Inner) -> Self {
         Self {
-            until: inner.clock.elapsed() + inner.settings.process_timeout,
+            until: inner
+                .clock
+                .elapsed()
+                .saturating_add(inner.settings.process_timeout),
         }
     }
 
