@@ -77,9 +77,9 @@ pub(crate) struct Inner {
     closing: close::Closing,
 }
 
-/// The registered channels.
+/// The registered channels; `None` holds the id of one that is being registered.
 #[derive(Default)]
-struct Channels(RwLock<HashMap<ChannelId, Arc<dyn Channel>, RandomState>>);
+struct Channels(RwLock<HashMap<ChannelId, Option<Arc<dyn Channel>>, RandomState>>);
 
 impl fmt::Debug for Channels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -89,7 +89,7 @@ impl fmt::Debug for Channels {
 
 impl Inner {
     pub(crate) fn channel(&self, id: &ChannelId) -> Option<Arc<dyn Channel>> {
-        read(&self.channels.0).get(id).cloned()
+        read(&self.channels.0).get(id).cloned().flatten()
     }
 
     /// The provider behind a registered channel, from a channel that may panic.
