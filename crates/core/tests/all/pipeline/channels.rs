@@ -224,3 +224,27 @@ fn a_channel_may_use_its_kit_while_it_is_registered() {
     });
     assert_eq!(done.recv_timeout(Duration::from_secs(60)), Ok(2));
 }
+
+/// A kit may be put together before there is a runtime.
+#[test]
+fn a_listener_hears_what_happened_before_there_was_a_runtime_once_there_is_one() {
+    let kit = RoomKit::new();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    kit.on_any(move |event| {
+        let log = Arc::clone(&log);
+        async move { log.lock().unwrap().push(event.event_type.to_string()) }
+    });
+    kit.register_channel(Transport::new("a")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        kit.create_room("r").await.unwrap();
+        kit.wait_idle().await;
+    });
+    assert_eq!(
+        *heard.lock().unwrap(),
+        ["channel_registered", "room_created"]
+    );
+}
