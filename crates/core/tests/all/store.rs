@@ -460,3 +460,17 @@ async fn what_is_owed_is_listed_per_lane_in_order_until_it_is_settled() {
     assert!(!store.update_owed(first).await.unwrap());
     assert_eq!(store.owed(None, 9).await.unwrap().len(), 3);
 }
+
+#[tokio::test]
+async fn a_batch_with_two_parts_of_one_room_is_refused_whole() {
+    let store = store_of(&["r", "s"]).await;
+    let batch = CommitBatch::from(commit("r", 0, 0))
+        .and(commit("s", 0, 0))
+        .and(commit("r", 0, 0));
+    let error = store.commit(batch).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StoreFailed);
+    for room in ["r", "s"] {
+        let room = store.room(&room.into()).await.unwrap().unwrap();
+        assert_eq!((room.version, room.room.event_count), (0, 0));
+    }
+}
