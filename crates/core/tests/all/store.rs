@@ -474,3 +474,30 @@ async fn a_batch_with_two_parts_of_one_room_is_refused_whole() {
         assert_eq!((room.version, room.room.event_count), (0, 0));
     }
 }
+
+/// Deleting a room costs what the room holds, whatever else there is.
+#[tokio::test]
+async fn a_room_goes_without_a_look_at_all_others() {
+    let store = store_of(&[]).await;
+    let rooms: Vec<String> = (0..20_000).map(|number| format!("r{number}")).collect();
+    for room in &rooms {
+        store
+            .create_room(Room::new(room.as_str(), now()))
+            .await
+            .unwrap();
+        let mut commit = commit(room, 0, 0);
+        commit.speaker = Some(Speaker {
+            participant_id: room.as_str().into(),
+            sender_id: room.as_str().into(),
+            channel_id: "a".into(),
+            channel_type: ChannelType::Sms,
+        });
+        store.commit(commit.into()).await.unwrap();
+    }
+    let started = std::time::Instant::now();
+    for room in &rooms {
+        assert!(store.delete_room(&room.as_str().into()).await.unwrap());
+    }
+    let seconds = started.elapsed().as_secs();
+    assert!(seconds < 20, "{seconds} s, one is plenty");
+}
