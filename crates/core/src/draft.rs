@@ -74,6 +74,16 @@ impl EventDraft {
         Arc::clone(&self.0)
     }
 
+    /// Whether this is a draft of the same event: all that may not be changed is the same.
+    pub(crate) fn is_draft_of(&self, event: &RoomEvent) -> bool {
+        self.id == event.id
+            && self.room_id == event.room_id
+            && self.index == event.index
+            && self.chain_depth == event.chain_depth
+            && self.created_at == event.created_at
+            && self.source == event.source
+    }
+
     /// Changes any field; for the pipeline alone.
     pub(crate) fn edit(&mut self) -> &mut RoomEvent {
         Arc::make_mut(&mut self.0)

@@ -81,7 +81,8 @@ impl FrameworkEvents {
         let event = event();
         for listener in listeners {
             if listener.push(event.clone()) {
-                tasks.spawn(listener.drain());
+                let ended = false;
+                tasks.spawn(Drain { listener, ended }.run());
             }
         }
     }
@@ -99,19 +100,38 @@ impl Listener {
         !std::mem::replace(&mut backlog.draining, true)
     }
 
-    async fn drain(self: Arc<Self>) {
-        loop {
-            let event = {
-                let mut backlog = lock(&self.backlog);
-                let event = backlog.events.pop_front();
-                backlog.draining = event.is_some();
-                event
-            };
-            let Some(event) = event else { return };
-            let call = AssertUnwindSafe(async { (self.call)(event).await });
+    /// The next event; without one, nobody is at work on the backlog from now on.
+    fn next(&self) -> Option<FrameworkEvent> {
+        let mut backlog = lock(&self.backlog);
+        let event = backlog.events.pop_front();
+        backlog.draining = event.is_some();
+        event
+    }
+}
+
+/// The work on a listener's backlog. Dropped before its end, or before its beginning, it leaves the
+/// rest to the work that the next event starts.
+struct Drain {
+    listener: Arc<Listener>,
+    ended: bool,
+}
+
+impl Drain {
+    async fn run(mut self) {
+        while let Some(event) = self.listener.next() {
+            let call = AssertUnwindSafe(async { (self.listener.call)(event).await });
             if call.catch_unwind().await.is_err() {
                 tracing::error!("listener panicked on a framework event");
             }
+        }
+        self.ended = true;
+    }
+}
+
+impl Drop for Drain {
+    fn drop(&mut self) {
+        if !self.ended {
+            lock(&self.listener.backlog).draining = false;
         }
     }
 }

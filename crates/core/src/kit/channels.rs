@@ -1,8 +1,9 @@
 //! Registering channels with the kit. A registered channel may be attached to any number of rooms.
 
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use super::RoomKit;
+use super::{Channels, RoomKit};
 use crate::channel::Channel;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ChannelId, FrameworkEventType};
@@ -39,18 +40,11 @@ impl RoomKit {
         inner.closing.check()?;
         let id = channel.id().clone();
         check_id(&id)?;
-        {
-            let mut channels = write(&inner.channels.0);
-            if channels.contains_key(&id) {
-                return Err(Error::new(
-                    ErrorKind::ChannelAlreadyRegistered,
-                    format!("channel {id} is registered already"),
-                ));
-            }
-            // Before anybody can find it, so that it knows its kit when the first event comes.
-            channel.registered(self.downgrade());
-            channels.insert(id.clone(), Arc::clone(&channel));
-        }
+        let place = Place::take(&inner.channels, &id)?;
+        // Before anybody can find it, so that it knows its kit when the first event comes; without
+        // a lock, so that it may use its kit.
+        channel.registered(self.downgrade());
+        place.fill(Arc::clone(&channel));
         inner.emit(FrameworkEventType::ChannelRegistered, |event| {
             event
                 .data
@@ -63,7 +57,7 @@ impl RoomKit {
     /// Takes a channel out of the registry and returns it, not closed. Its bindings stay.
     pub fn unregister_channel(&self, id: impl Into<ChannelId>) -> Option<Arc<dyn Channel>> {
         let (inner, id) = (self.inner(), id.into());
-        let channel = write(&inner.channels.0).remove(&id)?;
+        let channel = inner.channels.remove(&id)?;
         inner.emit(FrameworkEventType::ChannelUnregistered, |event| {
             event.channel_id = Some(id);
         });
@@ -79,9 +73,57 @@ impl RoomKit {
     /// All registered channels, by id.
     #[must_use]
     pub fn channels(&self) -> Vec<Arc<dyn Channel>> {
-        let mut channels: Vec<_> = read(&self.inner().channels.0).values().cloned().collect();
+        let mut channels: Vec<_> = read(&self.inner().channels.0)
+            .values()
+            .flatten()
+            .cloned()
+            .collect();
         channels.sort_by(|a, b| a.id().cmp(b.id()));
         channels
+    }
+}
+
+/// The id of a channel that is being registered; given up where that comes to nothing.
+struct Place<'a> {
+    channels: &'a Channels,
+    id: &'a ChannelId,
+}
+
+impl<'a> Place<'a> {
+    fn take(channels: &'a Channels, id: &'a ChannelId) -> Result<Self> {
+        match write(&channels.0).entry(id.clone()) {
+            Entry::Occupied(_) => Err(Error::new(
+                ErrorKind::ChannelAlreadyRegistered,
+                format!("channel {id} is registered already"),
+            )),
+            Entry::Vacant(place) => {
+                place.insert(None);
+                Ok(Self { channels, id })
+            }
+        }
+    }
+
+    fn fill(self, channel: Arc<dyn Channel>) {
+        write(&self.channels.0).insert(self.id.clone(), Some(channel));
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let mut channels = write(&self.channels.0);
+        if let Some(None) = channels.get(self.id) {
+            channels.remove(self.id);
+        }
+    }
+}
+
+impl Channels {
+    /// Takes a channel out; one that is being registered stays.
+    fn remove(&self, id: &ChannelId) -> Option<Arc<dyn Channel>> {
+        let mut channels = write(&self.0);
+        let channel = channels.get_mut(id)?.take()?;
+        channels.remove(id);
+        Some(channel)
     }
 }
 

@@ -275,9 +275,7 @@ impl SendEvent {
                 None => return Err(Error::not_attached(&channel_id, &room_id)),
             };
             let mut source = EventSource::new(channel_id.clone(), channel_type);
-            source.provider = inner
-                .channel(&channel_id)
-                .and_then(|channel| channel.provider_name());
+            source.provider = inner.provider_of(&channel_id);
             source
         };
         let mut event = RoomEvent::new(room_id, source, content, inner.clock.now());

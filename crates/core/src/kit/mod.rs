@@ -17,6 +17,7 @@ mod rooms;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Deref;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::{Arc, LazyLock, RwLock, Weak};
 
@@ -78,9 +79,11 @@ pub(crate) struct Inner {
     closing: close::Closing,
 }
 
-/// The registered channels.
+/// The registered channels; `None` holds the id of one that is being registered.
+type ChannelMap = HashMap<ChannelId, Option<Arc<dyn Channel>>, RandomState>;
+
 #[derive(Default)]
-struct Channels(RwLock<HashMap<ChannelId, Arc<dyn Channel>, RandomState>>);
+struct Channels(RwLock<ChannelMap>);
 
 impl fmt::Debug for Channels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +93,17 @@ impl fmt::Debug for Channels {
 
 impl Inner {
     pub(crate) fn channel(&self, id: &ChannelId) -> Option<Arc<dyn Channel>> {
-        read(&self.channels.0).get(id).cloned()
+        read(&self.channels.0).get(id).cloned().flatten()
+    }
+
+    /// The provider behind a registered channel, from a channel that may panic.
+    pub(crate) fn provider_of(&self, id: &ChannelId) -> Option<Arc<str>> {
+        let channel = self.channel(id)?;
+        let name = std::panic::catch_unwind(AssertUnwindSafe(|| channel.provider_name()));
+        name.unwrap_or_else(|_panic| {
+            tracing::error!(channel_id = %id, "channel panicked when asked for its provider");
+            None
+        })
     }
 
     pub(crate) fn context(&self, room: RoomSnapshot) -> RoomContext {

@@ -121,6 +121,9 @@ async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> 
     let context = inner.context(room.clone());
     let before = pass.draft.clone();
     let acceptable = |changed: &crate::draft::EventDraft| {
+        if !changed.is_draft_of(&before) {
+            return Err("it is the draft of another event".to_owned());
+        }
         changed
             .content
             .validate()
@@ -171,7 +174,11 @@ fn prepare(
         Origin::Reply { trigger } => trigger.response_visibility.as_ref(),
         _ => None,
     };
-    let visibility = visibility::stamp(&pass.stated, source.as_deref(), response, room);
+    let mut visibility = visibility::stamp(&pass.stated, source.as_deref(), response, room);
+    if let Some(target) = &target {
+        // A change tells of its target: no channel that may not see the one may see the other.
+        visibility = visibility::both(visibility, &target.visibility, room);
+    }
     let event = pass.draft.edit();
     event.index = room.room.next_index();
     event.visibility = visibility;
@@ -185,7 +192,7 @@ fn prepare(
 
     let mut commit = RoomCommit::new(room.room.id.clone(), Some(room.version), now);
     if let (None, Some(target)) = (block, target) {
-        commit.edited = Some(Arc::new(edit::apply(&target, &event.content)));
+        commit.edited = Some(Arc::new(edit::apply(&target, &event)));
     }
     if let Origin::Inbound { sender_id, person } = &pass.origin {
         commit.speaker = event

@@ -95,7 +95,7 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
     };
     place.turn().await;
     let source = source.as_deref();
-    let adapted = adapt(&*inner.transcoder, &done.event, source, &done.binding).await;
+    let adapted = adapted(inner, &done.event, source, &done.binding).await;
     let event = match adapted {
         Ok(Some(event)) => event,
         Ok(None) => {
@@ -143,6 +143,22 @@ fn leave_stream(live: Option<&Live>, binding: &ChannelBinding, outcome: &Deliver
             &error.code,
             &error.code,
         );
+    }
+}
+
+/// The event in the form of its receiver, from a transcoder that may panic or hang.
+async fn adapted(
+    inner: &Inner,
+    event: &Arc<RoomEvent>,
+    source: Option<&ChannelBinding>,
+    target: &ChannelBinding,
+) -> Result<Option<Arc<RoomEvent>>> {
+    let adapted = adapt(&*inner.transcoder, event, source, target);
+    let limit = inner.settings.delivery_timeout;
+    match guard(&*inner.clock, limit, pin!(adapted)).await {
+        Ok(adapted) => adapted,
+        Err(NoAnswer::Panicked) => Err(Error::channel("the transcoder panicked")),
+        Err(NoAnswer::TookTooLong) => Err(Error::channel("the transcoder took too long")),
     }
 }
 

@@ -57,12 +57,14 @@ pub(super) async fn authorize(
     Ok(allowed.map(|()| target))
 }
 
-/// The new version of `target`; its id, index, source and creation time stay.
-pub(super) fn apply(target: &RoomEvent, change: &EventContent) -> RoomEvent {
+/// The new version of `target`; its id, index, source and creation time stay. Who may not see an
+/// edit may not see what it says in the history either.
+pub(super) fn apply(target: &RoomEvent, change: &RoomEvent) -> RoomEvent {
     let mut changed = target.clone();
-    match change {
+    match &change.content {
         EventContent::Edit(edit) => {
             changed.content = (*edit.new_content).clone();
+            changed.visibility = change.visibility.clone();
             changed.metadata.insert("edited", true);
         }
         _ => {

@@ -144,6 +144,7 @@ async fn prepare(
     let routed = route::route(inner, scope, &message, &*channel).await?;
     let context = inner.context(routed.room);
     let sender = pass::sender_of(&message);
+    let channel_id = message.channel_id.clone();
     let resolvable = inner.identity.is_some().then(|| message.clone());
     let parsed = Inside::channel().scope(channel.handle_inbound(message, &context));
     let draft = match guard(&*inner.clock, inner.settings.process_timeout, pin!(parsed)).await {
@@ -151,6 +152,11 @@ async fn prepare(
         Err(NoAnswer::Panicked) => return Err(Error::channel("the channel panicked on a message")),
         Err(NoAnswer::TookTooLong) => return Err(Error::channel("the channel took too long")),
     };
+    if draft.room_id != *context.room_id() || draft.source.channel_id != channel_id {
+        return Err(Error::channel(
+            "the channel made an event of another room or channel",
+        ));
+    }
     draft.content.validate()?;
     let mut pass = Pass::new(sender, draft);
     let turned_away = match &resolvable {
@@ -218,6 +224,7 @@ async fn tell(
     room: &RoomId,
     told: InjectedEvent,
 ) -> Result<Option<Cascade>> {
+    told.content.validate()?;
     let pass = Pass::injected(room, told, inner);
     match pass::run(inner, scope, room, pass, Budget::new(inner)).await? {
         Outcome::Committed(committed, added) => {

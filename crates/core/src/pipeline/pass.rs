@@ -133,7 +133,10 @@ pub(crate) struct Budget {
 impl Budget {
     pub(crate) fn new(inner: &Inner) -> Self {
         Self {
-            until: inner.clock.elapsed() + inner.settings.process_timeout,
+            until: inner
+                .clock
+                .elapsed()
+                .saturating_add(inner.settings.process_timeout),
         }
     }
 
@@ -201,6 +204,10 @@ pub(crate) async fn run(
     };
     let mut added = Vec::new();
     for injected in injections {
+        if let Err(error) = injected.content.validate() {
+            tracing::error!(room_id = %room, %error, "injected event is not acceptable");
+            continue;
+        }
         let mut pass = Pass::injected(room, injected, inner);
         let budget = Budget::new(inner);
         match commit(inner, scope, room, &mut pass, budget, lock.token()).await {

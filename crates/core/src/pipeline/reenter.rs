@@ -391,8 +391,17 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             Response::None | Response::Stream(_) => Vec::new(),
         };
         for reply in replies {
-            let mut event = answer_event(inner, &trigger, &binding, reply, &response_metadata);
             let live = lives.pop_front();
+            if let Err(invalid) = reply.content.validate() {
+                let invalid = Error::from(invalid.within("content"));
+                tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %invalid, "answer is not acceptable");
+                if let Some(live) = &live {
+                    live.retract(invalid.code(), invalid.code());
+                }
+                error.get_or_insert_with(|| invalid.to_string());
+                continue;
+            }
+            let mut event = answer_event(inner, &trigger, &binding, reply, &response_metadata);
             if let Some(live) = &live {
                 event.id = live.start.event_id.clone();
             }
@@ -442,9 +451,7 @@ pub(super) fn answer_event(
 ) -> RoomEvent {
     let mut source = EventSource::new(binding.channel_id.clone(), binding.channel_type.clone());
     source.direction = ChannelDirection::Outbound;
-    source.provider = inner
-        .channel(&binding.channel_id)
-        .and_then(|channel| channel.provider_name());
+    source.provider = inner.provider_of(&binding.channel_id);
     let changes_another = reply.content.event_type() != EventType::Message;
     let room = trigger.room_id.clone();
     // For an edit or delete the type follows from the content.

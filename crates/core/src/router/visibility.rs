@@ -17,14 +17,22 @@ pub(crate) fn stamp(
         Visibility::All => source.map_or(Visibility::All, |binding| binding.visibility.clone()),
         stated => stated.clone(),
     };
-    match (stated, response) {
-        (stated, None | Some(Visibility::All)) => stated,
-        (Visibility::All, Some(response)) => response.clone(),
-        (stated, Some(response)) if stated == *response => stated,
-        (stated, Some(response)) => {
+    match response {
+        None => stated,
+        Some(response) => both(stated, response, room),
+    }
+}
+
+/// What both admit: neither shows an event to a channel that the other hides it from.
+pub(crate) fn both(one: Visibility, other: &Visibility, room: &RoomSnapshot) -> Visibility {
+    match (one, other) {
+        (one, Visibility::All) => one,
+        (Visibility::All, other) => other.clone(),
+        (one, other) if one == *other => one,
+        (one, other) => {
             let both = room.bindings.iter().filter(|binding| {
                 let (id, category) = (&binding.channel_id, binding.category);
-                stated.allows(id, category) && response.allows(id, category)
+                one.allows(id, category) && other.allows(id, category)
             });
             Visibility::channels(both.map(|binding| binding.channel_id.as_str()))
         }

@@ -24,7 +24,7 @@ pub struct CommitBatch {
 }
 
 impl CommitBatch {
-    /// Adds the part of another room.
+    /// Adds the part of another room; a batch with two parts of one room is refused.
     #[must_use]
     pub fn and(mut self, commit: RoomCommit) -> Self {
         self.more.push(commit);

@@ -20,7 +20,15 @@ use super::lock;
 const SHARDS: usize = 32;
 
 /// Who waits for each key. A key is in the map while somebody holds or waits for its head.
-type Lines<K> = HashMap<K, VecDeque<Arc<Waiter>>, RandomState>;
+type Lines<K> = HashMap<K, Line, RandomState>;
+
+/// Who waits for one key behind its head.
+#[derive(Default)]
+struct Line {
+    waiting: VecDeque<Arc<Waiter>>,
+    /// How many of them have given up and are passed over.
+    gone: usize,
+}
 
 /// Queues by key.
 pub(crate) struct KeyedQueue<K> {
@@ -30,7 +38,36 @@ pub(crate) struct KeyedQueue<K> {
 
 struct Waiter {
     called: AtomicBool,
+    gone: AtomicBool,
     waker: AtomicWaker,
+}
+
+impl Line {
+    fn len(&self) -> usize {
+        self.waiting.len().saturating_sub(self.gone)
+    }
+
+    /// Takes note that a waiter has given up. They are cleared away in bulk, so that giving up costs
+    /// the same however many wait.
+    fn give_up(&mut self, waiter: &Waiter) {
+        waiter.gone.store(true, Ordering::Relaxed);
+        self.gone += 1;
+        if self.gone > self.waiting.len() / 2 {
+            self.waiting
+                .retain(|waiter| !waiter.gone.load(Ordering::Relaxed));
+            self.gone = 0;
+        }
+    }
+
+    fn next(&mut self) -> Option<Arc<Waiter>> {
+        loop {
+            let next = self.waiting.pop_front()?;
+            if !next.gone.load(Ordering::Relaxed) {
+                return Some(next);
+            }
+            self.gone = self.gone.saturating_sub(1);
+        }
+    }
 }
 
 impl<K: Eq + Hash + Clone> KeyedQueue<K> {
@@ -52,16 +89,17 @@ impl<K: Eq + Hash + Clone> KeyedQueue<K> {
             let mut lines = lock(self.shard(&key)?);
             match lines.get_mut(&key) {
                 None => {
-                    lines.insert(key.clone(), VecDeque::new());
+                    lines.insert(key.clone(), Line::default());
                     None
                 }
                 Some(line) if line.len() >= capacity => return None,
                 Some(line) => {
                     let waiter = Arc::new(Waiter {
                         called: AtomicBool::new(false),
+                        gone: AtomicBool::new(false),
                         waker: AtomicWaker::new(),
                     });
-                    line.push_back(Arc::clone(&waiter));
+                    line.waiting.push_back(Arc::clone(&waiter));
                     Some(waiter)
                 }
             }
@@ -94,12 +132,11 @@ impl<K: Eq + Hash + Clone> KeyedQueue<K> {
             let Some(line) = lines.get_mut(key) else {
                 return;
             };
-            let is_head = waiter.is_none_or(|waiter| waiter.called.load(Ordering::Acquire));
-            if !is_head {
-                line.retain(|other| !waiter.is_some_and(|waiter| Arc::ptr_eq(waiter, other)));
+            if let Some(waiter) = waiter.filter(|waiter| !waiter.called.load(Ordering::Acquire)) {
+                line.give_up(waiter);
                 return;
             }
-            let next = line.pop_front();
+            let next = line.next();
             match &next {
                 Some(next) => next.called.store(true, Ordering::Release),
                 None => drop(lines.remove(key)),

@@ -460,3 +460,44 @@ async fn what_is_owed_is_listed_per_lane_in_order_until_it_is_settled() {
     assert!(!store.update_owed(first).await.unwrap());
     assert_eq!(store.owed(None, 9).await.unwrap().len(), 3);
 }
+
+#[tokio::test]
+async fn a_batch_with_two_parts_of_one_room_is_refused_whole() {
+    let store = store_of(&["r", "s"]).await;
+    let batch = CommitBatch::from(commit("r", 0, 0))
+        .and(commit("s", 0, 0))
+        .and(commit("r", 0, 0));
+    let error = store.commit(batch).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StoreFailed);
+    for room in ["r", "s"] {
+        let room = store.room(&room.into()).await.unwrap().unwrap();
+        assert_eq!((room.version, room.room.event_count), (0, 0));
+    }
+}
+
+/// Deleting a room costs what the room holds, whatever else there is.
+#[tokio::test]
+async fn a_room_goes_without_a_look_at_all_others() {
+    let store = store_of(&[]).await;
+    let rooms: Vec<String> = (0..20_000).map(|number| format!("r{number}")).collect();
+    for room in &rooms {
+        store
+            .create_room(Room::new(room.as_str(), now()))
+            .await
+            .unwrap();
+        let mut commit = commit(room, 0, 0);
+        commit.speaker = Some(Speaker {
+            participant_id: room.as_str().into(),
+            sender_id: room.as_str().into(),
+            channel_id: "a".into(),
+            channel_type: ChannelType::Sms,
+        });
+        store.commit(commit.into()).await.unwrap();
+    }
+    let started = std::time::Instant::now();
+    for room in &rooms {
+        assert!(store.delete_room(&room.as_str().into()).await.unwrap());
+    }
+    let seconds = started.elapsed().as_secs();
+    assert!(seconds < 20, "{seconds} s, one is plenty");
+}

@@ -80,3 +80,30 @@ async fn a_subscriber_that_lags_loses_the_oldest_and_holds_up_nobody() {
     assert!(realtime.unsubscribe(&subscription).await.unwrap());
     realtime.close().await;
 }
+
+/// A room that stays locked for too long turns all away that wait for it, and many may wait.
+#[tokio::test]
+async fn a_hundred_thousand_who_give_up_waiting_cost_no_more_each_than_one() {
+    let locks = InProcessLocks::new();
+    let room = RoomId::from("r");
+    let held = locks.acquire(&room).await.unwrap();
+    let wait = || {
+        let mut place = locks.acquire(&room);
+        assert!((&mut place).now_or_never().is_none());
+        place
+    };
+    let last = wait();
+    let started = std::time::Instant::now();
+    for newest_first in [false, true] {
+        let mut waiting: Vec<_> = (0..50_000).map(|_| wait()).collect();
+        if newest_first {
+            waiting.reverse();
+        }
+        drop(waiting);
+    }
+    let seconds = started.elapsed().as_secs();
+    assert!(seconds < 30, "{seconds} s, a tenth of one is plenty");
+    drop(held);
+    last.await.unwrap();
+    assert_eq!(locks.locked_rooms(), 0);
+}

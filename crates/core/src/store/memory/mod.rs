@@ -17,7 +17,7 @@ use foldhash::fast::RandomState;
 
 use self::record::RoomRecord;
 use super::{CommitBatch, CommitReceipt, ConversationStore, RoomCommit};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     ChannelId, ChannelType, Identity, IdentityId, OrganizationId, ParticipantId, RoomId,
 };
@@ -118,6 +118,11 @@ impl ConversationStore for MemoryStore {
             Ok(commit) => return self.commit_one(commit),
             Err(batch) => batch,
         };
+        let mut rooms = BTreeSet::new();
+        if let Some(twice) = batch.iter().find(|commit| !rooms.insert(&commit.room_id)) {
+            let problem = format!("room {} is twice in one batch", twice.room_id);
+            return Err(Error::new(ErrorKind::StoreFailed, problem));
+        }
         let mut shards = self.lock_all(batch.iter().map(|commit| &commit.room_id));
         for commit in batch.iter() {
             let shard = shards.get(&self.shard_number(&commit.room_id));

@@ -1,6 +1,7 @@
 //! One room in memory: how a commit is checked against it and applied to it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Utc};
@@ -10,7 +11,7 @@ use super::Index;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     ChannelBinding, ChannelId, ChannelType, EventId, Observation, Participant, ParticipantId,
-    ReadMarker, Room, RoomEvent, RoomStatus, Task,
+    ReadMarker, Room, RoomEvent, RoomId, RoomStatus, Task,
 };
 use crate::store::{
     BindingChange, IdempotentOutcome, OwedDelivery, RoomCommit, RoomSnapshot, RoomUpdate, Speaker,
@@ -245,13 +246,7 @@ impl RoomRecord {
                     .filter(|binding| binding.channel_id != channel);
                 self.bindings = kept.cloned().collect();
                 Arc::make_mut(&mut self.detached).insert(channel.clone());
-                let mut index = lock(index);
-                if let Some(rooms) = index.by_channel.get_mut(&channel) {
-                    rooms.remove(&self.room.id);
-                    if rooms.is_empty() {
-                        index.by_channel.remove(&channel);
-                    }
-                }
+                take_out(&mut lock(index).by_channel, &channel, &self.room.id);
             }
         }
     }
@@ -299,16 +294,20 @@ impl RoomRecord {
             .by_age
             .remove(&(self.room.created_at, self.room.id.clone()));
         for binding in self.bindings.iter() {
-            if let Some(rooms) = index.by_channel.get_mut(&binding.channel_id) {
-                rooms.remove(&self.room.id);
-            }
+            take_out(&mut index.by_channel, &binding.channel_id, &self.room.id);
         }
         for speaker in &self.speakers {
-            if let Some(rooms) = index.by_sender.get_mut(speaker) {
-                rooms.remove(&self.room.id);
-            }
+            take_out(&mut index.by_sender, speaker, &self.room.id);
         }
-        index.by_channel.retain(|_, rooms| !rooms.is_empty());
-        index.by_sender.retain(|_, rooms| !rooms.is_empty());
+    }
+}
+
+/// Takes a room from the rooms of `key`, and the key where that was the last.
+fn take_out<K: Eq + Hash>(rooms: &mut HashMap<K, BTreeSet<RoomId>>, key: &K, room: &RoomId) {
+    if let Some(of_key) = rooms.get_mut(key) {
+        of_key.remove(room);
+        if of_key.is_empty() {
+            rooms.remove(key);
+        }
     }
 }

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use roomkit_core::model::{
-    ChannelBinding, EphemeralEventType, EventContent, EventStatus, Metadata, TextContent,
+    ChannelBinding, ChannelId, ChannelType, EphemeralEventType, EventContent, EventStatus,
+    Metadata, TextContent,
 };
 use roomkit_core::router::ContentTranscoder;
-use roomkit_core::{RoomKit, RoomOptions};
+use roomkit_core::{Channel, RoomKit, RoomOptions, WeakKit};
 
 use super::support::{Agent, Transport, room_of, say, shared};
 
@@ -177,4 +178,73 @@ async fn a_policy_set_on_a_live_room_holds_for_what_comes_after() {
         AgentResponsePolicy::AddressedOnly
     );
     tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
+/// A channel that uses its kit while it is registered.
+struct Curious {
+    id: ChannelId,
+    breaks: bool,
+}
+
+#[async_trait]
+impl Channel for Curious {
+    fn id(&self) -> &ChannelId {
+        &self.id
+    }
+
+    fn channel_type(&self) -> ChannelType {
+        ChannelType::Webhook
+    }
+
+    fn registered(&self, kit: WeakKit) {
+        assert!(!self.breaks, "broken channel");
+        let kit = kit.upgrade().unwrap();
+        assert!(kit.channel("curious").is_none(), "nobody can find it yet");
+        let again = kit.register_channel(Transport::new("curious"));
+        assert_eq!(again.unwrap_err().code(), "channel_already_registered");
+        assert!(kit.unregister_channel("curious").is_none());
+        kit.register_channel(Transport::new("helper")).unwrap();
+        assert_eq!(kit.channels().len(), 1);
+    }
+}
+
+#[test]
+fn a_channel_may_use_its_kit_while_it_is_registered() {
+    let (sender, done) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let kit = RoomKit::new();
+        let channel = |breaks| Curious {
+            id: "curious".into(),
+            breaks,
+        };
+        let broken = std::panic::AssertUnwindSafe(|| kit.register_channel(channel(true)));
+        assert!(std::panic::catch_unwind(broken).is_err());
+        kit.register_channel(channel(false)).unwrap();
+        sender.send(kit.channels().len()).unwrap();
+    });
+    assert_eq!(done.recv_timeout(Duration::from_secs(60)), Ok(2));
+}
+
+/// A kit may be put together before there is a runtime.
+#[test]
+fn a_listener_hears_what_happened_before_there_was_a_runtime_once_there_is_one() {
+    let kit = RoomKit::new();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
+    kit.on_any(move |event| {
+        let log = Arc::clone(&log);
+        async move { log.lock().unwrap().push(event.event_type.to_string()) }
+    });
+    kit.register_channel(Transport::new("a")).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        kit.create_room("r").await.unwrap();
+        kit.wait_idle().await;
+    });
+    assert_eq!(
+        *heard.lock().unwrap(),
+        ["channel_registered", "room_created"]
+    );
 }

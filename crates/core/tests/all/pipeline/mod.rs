@@ -6,6 +6,7 @@ mod edits;
 mod hooks;
 mod load;
 mod loops;
+mod parts;
 mod reentry;
 mod refusals;
 mod resilience;

@@ -151,3 +151,30 @@ async fn a_provider_that_keeps_failing_rests_and_is_probed() {
         ["circuit_breaker_opened", "circuit_breaker_closed"]
     );
 }
+
+/// Whoever wants no limit says so with the longest time there is.
+#[tokio::test(start_paused = true)]
+async fn limits_of_time_may_be_as_long_as_can_be() {
+    use roomkit_core::hook::{BeforeBroadcast, HookOptions, HookResult};
+    let kit = RoomKit::builder()
+        .process_timeout(Duration::MAX)
+        .identity_timeout(Duration::MAX)
+        .delivery_timeout(Duration::MAX)
+        .agent_timeout(Duration::MAX)
+        .build()
+        .unwrap();
+    let b = Transport::new("b").slow(Duration::from_secs(1));
+    super::support::room_of(
+        &kit,
+        vec![Arc::new(Transport::new("a")), Arc::new(b.clone())],
+    )
+    .await;
+    let patient = HookOptions::new("patient").timeout(Duration::MAX);
+    kit.hook(BeforeBroadcast, patient, |_, _| async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        HookResult::allow()
+    });
+    let result = kit.process_inbound(say("a", "u", "1")).await.unwrap();
+    assert!(!result.blocked);
+    assert_eq!(b.texts(), ["1"]);
+}

@@ -1,6 +1,6 @@
 //! Who may see an event: at delivery, and in history rebuilt later.
 
-use roomkit_core::model::{Access, InboundMessage, TextContent};
+use roomkit_core::model::{Access, EventContent, InboundMessage, RoomEvent, TextContent};
 use roomkit_core::{ChannelOutput, Reply, RoomKit};
 
 use super::support::{Agent, Transport, room_of, say, shared};
@@ -131,4 +131,61 @@ async fn a_long_history_is_cut_and_says_so() {
         "the room's own notes are not for channels"
     );
     assert!(all.complete);
+}
+
+/// A change of an event from channel `a`, in words that only it has.
+fn edit(target: &RoomEvent) -> InboundMessage {
+    let content = EventContent::edit(target.id.clone(), EventContent::text("reworded"));
+    InboundMessage::new("a", "u", content).in_room("r")
+}
+
+#[tokio::test]
+async fn a_change_of_an_event_reaches_nobody_from_whom_the_event_was_hidden() {
+    let kit = RoomKit::new();
+    let (a, b, c) = (
+        Transport::new("a"),
+        Transport::new("b"),
+        Transport::new("c"),
+    );
+    room_of(&kit, vec![shared(&a), shared(&b), shared(&c)]).await;
+    let hidden = kit.process_inbound(say("a", "u", "for b").visibility("b"));
+    let hidden = hidden.await.unwrap().event.unwrap();
+    let edited = kit.process_inbound(edit(&hidden)).await.unwrap();
+    let delete = InboundMessage::new("a", "u", EventContent::delete(hidden.id.clone()));
+    kit.process_inbound(delete.in_room("r")).await.unwrap();
+    assert_eq!(edited.event.unwrap().visibility.as_str(), "b");
+    assert_eq!(b.events().len(), 3);
+    assert_eq!(c.events().len(), 0);
+    assert!(
+        kit.history_for("r", "c", 9)
+            .await
+            .unwrap()
+            .events
+            .is_empty()
+    );
+}
+
+#[tokio::test]
+async fn an_edit_for_fewer_shows_its_words_to_the_others_in_no_history() {
+    let kit = RoomKit::new();
+    let (a, b, c) = (
+        Transport::new("a"),
+        Transport::new("b"),
+        Transport::new("c"),
+    );
+    room_of(&kit, vec![shared(&a), shared(&b), shared(&c)]).await;
+    let shown = kit.process_inbound(say("a", "u", "for all")).await;
+    let shown = shown.unwrap().event.unwrap();
+    kit.process_inbound(edit(&shown).visibility("b"))
+        .await
+        .unwrap();
+    assert_eq!(c.texts(), ["for all"]);
+    for (channel, sees) in [("a", true), ("b", true), ("c", false)] {
+        let history = kit.history_for("r", channel, 9).await.unwrap();
+        let found = history
+            .events
+            .iter()
+            .any(|event| event.text() == Some("reworded"));
+        assert_eq!(found, sees, "{channel}");
+    }
 }
