@@ -6,6 +6,7 @@ mod mentions;
 mod planner;
 mod properties;
 mod room;
+mod room_properties;
 mod selector;
 
 use roomkit_core::turns::TranscriptEvent;
