@@ -5,6 +5,7 @@ pub mod custom_channel;
 pub mod hooks;
 pub mod quickstart;
 pub mod turn_planner;
+pub mod turn_taking;
 
 use roomkit::prelude::{EventContent, RoomEvent};
 use roomkit::websocket::Connection;
