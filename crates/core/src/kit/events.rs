@@ -142,7 +142,8 @@ impl Rooms {
         inner.store.event_versions(&room, &event).await
     }
 
-    /// The last `limit` events as one channel of the room may know them (RFC §7.5 rule 8).
+    /// The last `limit` events as one channel of the room may know them (RFC §7.5 rule 8). Deleted
+    /// events are among them with what they said, marked as deleted: leave them out of what a model reads.
     ///
     /// # Errors
     /// [`RoomNotFound`](ErrorKind::RoomNotFound).

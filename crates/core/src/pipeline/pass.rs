@@ -1,6 +1,5 @@
 //! One pass: under the room's lock an event is judged, committed and its deliveries are planned.
 
-use std::iter;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -313,7 +312,7 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 
 fn refused(inner: &Arc<Inner>, pass: &Pass, outcome: &Outcome) {
     if let Some(hooked) = pass.hooked.as_ref().filter(|_| pass.origin.is_outside()) {
-        report_failures(inner, &pass.draft, &hooked.failures);
+        inner.report_hook_failures(&pass.draft.room_id, Some(&pass.draft.id), &hooked.failures);
     }
     let Outcome::Refused(refusal) = outcome else {
         return;
@@ -377,7 +376,7 @@ fn released(inner: &Arc<Inner>, committed: &Committed) {
         failures,
         ..
     } = committed;
-    report_failures(inner, event, failures);
+    inner.report_hook_failures(&event.room_id, Some(&event.id), failures);
     announce_tasks(inner, context, tasks);
     if let Some(block) = block {
         report_block(inner, event, block);
@@ -388,23 +387,6 @@ fn released(inner: &Arc<Inner>, committed: &Committed) {
         (Some(edited), EventContent::Delete(_)) => inner.observe::<OnEventDeleted>(context, edited),
         (Some(edited), _) => inner.observe::<OnEventUpdated>(context, edited),
         (None, _) => {}
-    }
-}
-
-/// Tells of hooks that failed on an event from outside; failures of the hooks of answers and of
-/// injected events are in the log alone.
-fn report_failures(inner: &Arc<Inner>, event: &RoomEvent, failures: &[HookFailure]) {
-    for failure in failures {
-        let timed_out = failure.timed_out.then_some(FrameworkEventType::HookTimeout);
-        for kind in iter::once(FrameworkEventType::HookError).chain(timed_out) {
-            inner.emit(kind, |notice| {
-                notice.room_id = Some(event.room_id.clone());
-                notice.event_id = Some(event.id.clone());
-                notice.data.insert("hook_name", failure.hook.as_str());
-                notice.data.insert("trigger", failure.trigger.as_str());
-                notice.data.insert("error", failure.error.as_str());
-            });
-        }
     }
 }
 
