@@ -23,6 +23,17 @@ pub struct TurnContext {
     pub transcript: Transcript,
 }
 
+impl TurnContext {
+    /// What an agent is shown, for trying one out without a room.
+    pub fn new(agent: impl Into<String>, round: u32, transcript: impl Into<Transcript>) -> Self {
+        Self {
+            agent: agent.into(),
+            round,
+            transcript: transcript.into(),
+        }
+    }
+}
+
 /// What an agent does with its turn.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Turn(Option<String>);

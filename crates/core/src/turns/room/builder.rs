@@ -75,7 +75,8 @@ impl TurnRoomBuilder {
     /// while the observer works, the same record is shown again before the room goes on. So an observer
     /// that persists writes each event at its [position](TurnRecord::position), over what is there.
     ///
-    /// The room waits for it as long as it takes.
+    /// The room waits for it as long as it takes. It must not itself wait for a call to its room, which
+    /// would wait for it.
     pub fn observer<F, Fut, E>(mut self, observer: F) -> Self
     where
         F: Fn(TurnRecord) -> Fut + Send + Sync + 'static,

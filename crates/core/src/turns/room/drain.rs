@@ -175,11 +175,7 @@ impl<'a> Drain<'a> {
         transcript: Transcript,
     ) -> Result<String, PassReason> {
         let agent = self.room.agents.get(speaker).ok_or(PassReason::Absent)?;
-        let call = pin!(agent.take_turn(TurnContext {
-            agent: speaker.to_owned(),
-            round,
-            transcript,
-        }));
+        let call = pin!(agent.take_turn(TurnContext::new(speaker, round, transcript)));
         match guard(&*self.room.clock, self.room.turn_timeout, call).await {
             Ok(Ok(turn)) => turn.into_text().ok_or(PassReason::Chosen),
             Ok(Err(error)) => Err(PassReason::Failed(Arc::from(error))),

@@ -162,6 +162,7 @@ impl TurnRoom {
             let speaker = speaker.clone();
             return Box::pin(async { Err(TurnRoomError::SpeakerOnRoster { speaker }) });
         }
+        // Without a limit there is always a place; who waits is bounded by who calls.
         let place = inner.line.enqueue((), usize::MAX);
         Box::pin(async move {
             if let Some(place) = &place {

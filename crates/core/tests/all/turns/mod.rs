@@ -8,6 +8,7 @@ mod properties;
 mod room;
 mod room_properties;
 mod selector;
+mod selector_properties;
 
 use roomkit_core::turns::TranscriptEvent;
 

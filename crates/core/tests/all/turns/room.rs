@@ -518,6 +518,39 @@ async fn a_room_from_a_stored_transcript_goes_on_as_if_it_had_never_stopped() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn posts_from_many_tasks_come_one_after_the_other() {
+    let room = TurnRoom::builder(["a", "b"])
+        .agent("a", |turn: TurnContext| async move {
+            tokio::task::yield_now().await;
+            Ok::<_, Infallible>(Turn::say(&turn.transcript.last().unwrap().content))
+        })
+        .build()
+        .unwrap();
+    let posts: Vec<_> = (0..64)
+        .map(|number| tokio::spawn(room.post("user", format!("{number}"))))
+        .collect();
+    let report = futures_util::future::join_all(posts).await;
+    let transcript = room.transcript();
+    for (number, report) in report.into_iter().enumerate() {
+        let expected = [
+            format!("user/0: {number}"),
+            format!("a/0: {number}"),
+            "b/0 -".into(),
+        ];
+        assert_eq!(records(&report.unwrap().unwrap()), expected);
+        assert_eq!(shown(&transcript[3 * number..][..3]), expected);
+    }
+}
+
+#[tokio::test]
+async fn an_agent_can_be_tried_without_a_room() {
+    let agent = talker(&[(1, "@b")]);
+    let context = TurnContext::new("a", 1, vec![TranscriptEvent::new("user", "go")]);
+    assert_eq!(agent(context).await.unwrap().text(), Some("a @b"));
+    assert_eq!(Turn::pass().text(), None);
+}
+
 #[test]
 fn a_room_and_its_futures_go_anywhere() {
     fn anywhere<T: Send + Sync + Clone + std::fmt::Debug + 'static>(_: &T) {}
