@@ -215,8 +215,9 @@ impl Rooms {
             return Ok(false);
         }
         inner.visible_room(&self.scope, &room).await?;
+        let deleted = inner.store.delete_room(&room).await?;
         inner.hooks.forget_room(&room);
-        inner.store.delete_room(&room).await
+        Ok(deleted)
     }
 
     /// Changes a room under its lock; `decide` says how, or that there is nothing to change.

@@ -11,6 +11,7 @@ mod reentry;
 mod refusals;
 mod resilience;
 mod routing;
+mod scripted_store;
 mod support;
 mod tenancy;
 mod visibility;
