@@ -39,6 +39,7 @@ pub(super) async fn identify(
     if !is_a_question(inner, channel, context, &sender).await? {
         return Ok(None);
     }
+    inner.hooks.load(context.room()).await?;
     let result = resolve(inner, message, context).await;
     let decision = match result.status {
         IdentificationStatus::Identified => match &result.identity {
