@@ -189,20 +189,56 @@ pub(crate) async fn commit(
     binding: ChannelBinding,
 ) -> Result<RoomSnapshot> {
     let channel = binding.channel_id.clone();
-    let event = lifecycle_event(
-        &room.room.id,
-        &channel,
-        EventType::ChannelAttached,
-        "channel_attached",
-        Metadata::new(),
-        inner.clock.now(),
-    );
-    let (commit, event) = binding_commit(inner, room, event, BindingChange::Put(Arc::new(binding)));
+    let (commit, event) = attachment(inner, room, binding);
     let receipt = inner.store.commit(commit.into()).await?;
     let room = receipt.into_first();
     announce_lifecycle(inner, &room, &event);
     inner.notify_channel(&channel, &room.room.id, true);
     Ok(room)
+}
+
+/// Attaches a channel that is not attached, unless it was detached before, so that it can be told
+/// something though its message is not taken.
+pub(crate) async fn commit_if_new(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: &RoomId,
+    channel: &ChannelId,
+) -> Result<()> {
+    let mut attached = None;
+    let snapshot = under_lock(inner, scope, room, |snapshot| {
+        let is_new = snapshot.binding(channel).is_none() && !snapshot.detached.contains(channel);
+        if !is_new || !snapshot.room.status.accepts_events() {
+            return Ok(None);
+        }
+        let binding = default_binding(inner, room, channel)?;
+        let (commit, event) = attachment(inner, snapshot, binding);
+        attached = Some(event);
+        Ok(Some(commit))
+    })
+    .await?;
+    if let Some(event) = attached {
+        announce_lifecycle(inner, &snapshot, &event);
+        inner.notify_channel(channel, room, true);
+    }
+    Ok(())
+}
+
+/// An attachment with its event.
+fn attachment(
+    inner: &Inner,
+    room: &RoomSnapshot,
+    binding: ChannelBinding,
+) -> (RoomCommit, Arc<RoomEvent>) {
+    let event = lifecycle_event(
+        &room.room.id,
+        &binding.channel_id,
+        EventType::ChannelAttached,
+        "channel_attached",
+        Metadata::new(),
+        inner.clock.now(),
+    );
+    binding_commit(inner, room, event, BindingChange::Put(Arc::new(binding)))
 }
 
 /// A change of a binding with its event, which gets the room's next index.

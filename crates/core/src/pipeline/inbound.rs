@@ -11,7 +11,7 @@ use super::{Cascade, Refusal, Scope, route};
 use crate::clock::Elapsed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::InjectedEvent;
-use crate::kit::Inner;
+use crate::kit::{Inner, attach};
 use crate::model::{EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
 use crate::store::IdempotentOutcome;
 use crate::sync::guard::{NoAnswer, guard};
@@ -54,7 +54,12 @@ pub(crate) async fn accept(
     if let Some(TurnedAway { refusal, told }) = turned_away {
         let mut accepted = refused(refusal);
         if let Some(told) = told {
-            accepted.cascade = Box::pin(tell(inner, scope, &room, told)).await?;
+            accepted.cascade = Box::pin(async {
+                let channel = &pass.draft.source.channel_id;
+                attach::commit_if_new(inner, scope, &room, channel).await?;
+                tell(inner, scope, &room, told).await
+            })
+            .await?;
         }
         return Ok(accepted);
     }

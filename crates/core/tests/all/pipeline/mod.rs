@@ -4,6 +4,7 @@ mod channels;
 mod closing;
 mod edits;
 mod hooks;
+mod identity;
 mod load;
 mod loops;
 mod parts;
