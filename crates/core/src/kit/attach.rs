@@ -192,6 +192,9 @@ pub(crate) async fn commit(
     let (commit, event) = attachment(inner, room, binding);
     let receipt = inner.store.commit(commit.into()).await?;
     let room = receipt.into_first();
+    Inside::under_lock(inner.id, &room.room.id)
+        .scope(inner.load_hooks(&room.room))
+        .await;
     announce_lifecycle(inner, &room, &event);
     inner.notify_channel(&channel, &room.room.id, true);
     Ok(room)
@@ -218,6 +221,7 @@ pub(crate) async fn commit_if_new(
     })
     .await?;
     if let Some(event) = attached {
+        inner.load_hooks(&snapshot.room).await;
         announce_lifecycle(inner, &snapshot, &event);
         inner.notify_channel(channel, room, true);
     }
@@ -279,6 +283,7 @@ pub(super) async fn change_binding(
     })
     .await?;
     if let Some(event) = committed {
+        inner.load_hooks(&snapshot.room).await;
         announce_lifecycle(inner, &snapshot, &event);
     }
     Ok(snapshot)

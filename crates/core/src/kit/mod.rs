@@ -155,6 +155,23 @@ impl Inner {
         });
     }
 
+    /// Asks for a room's own hooks before something is told to them. Where that fails they miss it.
+    pub(crate) async fn load_hooks(&self, room: &crate::model::Room) {
+        if !self.hooks.has_provider() {
+            return;
+        }
+        let limit = self.settings.process_timeout;
+        match guard(&*self.clock, limit, pin!(self.hooks.load(room))).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::error!(room_id = %room.id, %error, "the room's hooks could not be loaded");
+            }
+            Err(problem) => {
+                tracing::error!(room_id = %room.id, ?problem, "the room's hooks could not be loaded");
+            }
+        }
+    }
+
     /// Starts the observing hooks of a point.
     pub(crate) fn observe<P: HookPoint>(
         self: &Arc<Self>,

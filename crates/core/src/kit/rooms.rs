@@ -199,6 +199,7 @@ impl Rooms {
             })
             .await?;
         if closed {
+            self.inner().load_hooks(&room.room).await;
             announce_closed(self.inner(), &room);
         }
         Ok(room.room)

@@ -115,7 +115,11 @@ async fn judge(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> Resu
 }
 
 async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> Result<Hooked> {
-    inner.hooks.load(&room.room).await?;
+    if inner.hooks.has_provider() {
+        Inside::under_lock(inner.id, &room.room.id)
+            .scope(inner.hooks.load(&room.room))
+            .await?;
+    }
     let context = inner.context(room.clone());
     let before = pass.draft.clone();
     let acceptable = |changed: &crate::draft::EventDraft| {

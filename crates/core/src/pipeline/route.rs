@@ -85,6 +85,7 @@ fn new_room(inner: &Inner, scope: &Scope, id: RoomId) -> Room {
 pub(crate) async fn create_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
     let room = inner.store.create_room(room).await?;
     tracing::info!(room_id = %room.room.id, "room created");
+    inner.load_hooks(&room.room).await;
     announce_created(inner, &room);
     Ok(room)
 }
