@@ -120,36 +120,55 @@ impl AttachChannel {
     }
 
     async fn attach(self) -> Result<Arc<ChannelBinding>> {
-        let inner = Arc::clone(self.rooms.inner());
-        inner.closing.check()?;
-        inner.visible_room(&self.rooms.scope, &self.room_id).await?;
-        let mut binding = default_binding(&inner, &self.room_id, &self.channel_id)?;
-        binding.category = self.category.unwrap_or(binding.category);
-        binding.access = self.access;
-        binding.visibility = self.visibility;
-        binding.participant_id = self.participant_id;
-        binding.rate_limit = self.rate_limit;
-        binding.retry_policy = self.retry_policy;
-        binding.metadata = self.metadata;
-        binding.validate()?;
-        let binding = Arc::new(binding);
-        let change = BindingChange::Put(Arc::clone(&binding));
-        change_binding(
-            &inner,
-            &self.rooms.scope,
-            &self.room_id,
-            &self.channel_id,
-            (
-                EventType::ChannelAttached,
-                "channel_attached",
-                Metadata::new(),
-            ),
-            |_| Ok(change.clone()),
-        )
-        .await?;
-        inner.notify_channel(&self.channel_id, &self.room_id, true);
-        Ok(binding)
+        let Self {
+            rooms,
+            room_id,
+            channel_id,
+            category,
+            access,
+            visibility,
+            participant_id,
+            rate_limit,
+            retry_policy,
+            metadata,
+        } = self;
+        rooms
+            .to_end(|inner, scope| async move {
+                inner.closing.check()?;
+                inner.visible_room(&scope, &room_id).await?;
+                let mut binding = default_binding(&inner, &room_id, &channel_id)?;
+                binding.category = category.unwrap_or(binding.category);
+                binding.access = access;
+                binding.visibility = visibility;
+                binding.participant_id = participant_id;
+                binding.rate_limit = rate_limit;
+                binding.retry_policy = retry_policy;
+                binding.metadata = metadata;
+                binding.validate()?;
+                put(&inner, &scope, Arc::new(binding)).await
+            })
+            .await
     }
+}
+
+/// Attaches a channel, or replaces its binding, and tells of it.
+async fn put(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    binding: Arc<ChannelBinding>,
+) -> Result<Arc<ChannelBinding>> {
+    let (room, channel) = (&binding.room_id, &binding.channel_id);
+    let event = (
+        EventType::ChannelAttached,
+        "channel_attached",
+        Metadata::new(),
+    );
+    change_binding(inner, scope, room, channel, event, |_| {
+        Ok(BindingChange::Put(Arc::clone(&binding)))
+    })
+    .await?;
+    inner.notify_channel(channel, room, true);
+    Ok(binding)
 }
 
 impl IntoFuture for AttachChannel {

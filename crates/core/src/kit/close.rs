@@ -16,7 +16,7 @@ pub(super) struct Closing(AtomicBool);
 
 impl Closing {
     pub(super) fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Acquire) {
+        if self.0.load(Ordering::SeqCst) {
             Err(closed())
         } else {
             Ok(())
@@ -54,7 +54,7 @@ impl RoomKit {
     /// Where the store cannot be closed.
     pub async fn close(&self, deadline: Duration) -> Result<CloseReport> {
         let inner = self.inner();
-        inner.closing.0.store(true, Ordering::Release);
+        inner.closing.0.store(true, Ordering::SeqCst);
         let drained = clock::timeout(&*inner.clock, deadline, pin!(inner.tasks.idle())).await;
         let report = match drained {
             Ok(()) => CloseReport {

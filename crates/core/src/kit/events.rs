@@ -280,6 +280,7 @@ impl SendEvent {
             .run_to_end(
                 inside,
                 Box::pin(async move {
+                    running.closing.check()?;
                     let accepted = pipeline::direct::accept(&running, &scope, event).await?;
                     Ok(accepted.settle_from(&running, is_inside).await)
                 }),

@@ -290,6 +290,18 @@ impl Rooms {
         &self.alive.inner
     }
 
+    /// Runs a call to its end whatever becomes of the caller; what it holds does not keep the kit.
+    async fn to_end<T, F, Fut>(&self, call: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(Arc<Inner>, Scope) -> Fut,
+        Fut: Future<Output = Result<T>> + Send + 'static,
+    {
+        let call = call(Arc::clone(self.inner()), self.scope.clone());
+        let call = Box::pin(call);
+        self.inner().run_to_end(Inside::current(), call).await
+    }
+
     /// The organisation to which calls are scoped; `None` for the kit itself.
     #[must_use]
     pub fn organization(&self) -> Option<&OrganizationId> {
