@@ -92,12 +92,7 @@ impl Rooms {
             options.id.unwrap_or_else(RoomId::generate),
             inner.clock.now(),
         );
-        if room.id.as_str().trim().is_empty() {
-            return Err(Error::new(
-                ErrorKind::InvalidInput,
-                "room_id: must not be empty",
-            ));
-        }
+        pipeline::check_id(&room.id)?;
         room.organization_id = options.organization_id.or_else(|| self.scope.0.clone());
         if !self.scope.admits(&room) {
             return Err(Error::new(

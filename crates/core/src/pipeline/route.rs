@@ -65,6 +65,7 @@ async fn named(inner: &Arc<Inner>, scope: &Scope, id: &RoomId) -> Result<RoomSna
     if let Some(room) = inner.store.room(id).await? {
         return visible(room);
     }
+    check_id(id)?;
     match create_room(inner, new_room(inner, scope, id.clone())).await {
         Err(error) if error.kind() == ErrorKind::RoomAlreadyExists => {
             let room = inner.store.room(id).await?;
@@ -79,6 +80,15 @@ fn new_room(inner: &Inner, scope: &Scope, id: RoomId) -> Room {
     room.organization_id.clone_from(&scope.0);
     room.agent_response_policy = inner.settings.agent_response_policy;
     room
+}
+
+/// Refuses an id that no room may have.
+pub(crate) fn check_id(id: &RoomId) -> Result<()> {
+    if id.as_str().trim().is_empty() {
+        let problem = "room_id: must not be empty";
+        return Err(Error::new(ErrorKind::InvalidInput, problem));
+    }
+    Ok(())
 }
 
 /// Stores a new room and tells of it.

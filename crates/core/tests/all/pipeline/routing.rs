@@ -144,3 +144,18 @@ async fn a_thread_reply_points_at_the_root_whatever_it_was_given() {
     assert_eq!(deeper.parent_event_id.as_ref(), Some(&root.id));
     assert_eq!(lost.parent_event_id, None);
 }
+
+#[tokio::test]
+async fn a_message_makes_no_room_without_a_name() {
+    let kit = RoomKit::new();
+    kit.register_channel(Transport::new("a")).unwrap();
+    for id in ["", "  "] {
+        let message = InboundMessage::text("a", "u", "hi").in_room(id);
+        let error = kit.process_inbound(message).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "invalid_input: room_id: must not be empty"
+        );
+        assert_eq!(kit.room(id).await.unwrap_err().code(), "room_not_found");
+    }
+}
