@@ -40,6 +40,8 @@ impl Rooms {
     /// - [`RoomNotFound`](crate::ErrorKind::RoomNotFound): the room that is named is another
     ///   organisation's.
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the content is not acceptable; it names the field.
+    /// - [`InsideRoomLock`](crate::ErrorKind::InsideRoomLock): called by a hook or channel for the room,
+    ///   or for the sender without a room, whose event it is dealing with.
     /// - [`StoreFailed`](crate::ErrorKind::StoreFailed), [`KitClosed`](crate::ErrorKind::KitClosed).
     pub async fn process_inbound(&self, message: InboundMessage) -> Result<InboundResult> {
         let inner = self.inner();

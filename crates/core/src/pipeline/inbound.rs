@@ -49,7 +49,7 @@ pub(crate) async fn accept(
         room,
         pass,
         turned_away,
-        _turn,
+        turn,
     } = prepared;
     if let Some(TurnedAway { refusal, told }) = turned_away {
         let mut accepted = refused(refusal);
@@ -63,7 +63,12 @@ pub(crate) async fn accept(
         }
         return Ok(accepted);
     }
-    match pass::run(inner, scope, &room, pass, budget).await? {
+    let run = pass::run(inner, scope, &room, pass, budget);
+    let outcome = match &turn {
+        Some(turn) => Box::pin(Inside::in_turn(inner.id, turn.key()).scope(run)).await?,
+        None => run.await?,
+    };
+    match outcome {
         Outcome::Refused(refusal) => Ok(refused(refusal)),
         Outcome::Repeated(first) => repeat(inner, &room, first).await,
         Outcome::Committed(committed, added) => Ok(accepted(inner, scope, room, *committed, added)),
@@ -131,7 +136,7 @@ struct Prepared {
     pass: Pass,
     turned_away: Option<TurnedAway>,
     /// Keeps the sender's next message waiting until this one is in.
-    _turn: Option<crate::sync::queue::Ticket<route::RouteKey>>,
+    turn: Option<crate::sync::queue::Ticket<route::RouteKey>>,
 }
 
 /// What happens outside the lock: resolve the channel, route, let the channel parse, identify.
@@ -153,7 +158,13 @@ async fn prepare(
     let sender = pass::sender_of(&message);
     let channel_id = message.channel_id.clone();
     let resolvable = inner.identity.is_some().then(|| message.clone());
-    let parsed = Inside::channel().scope(channel.handle_inbound(message, &context));
+    let place = match &routed.turn {
+        Some(turn) => Inside::in_turn(inner.id, turn.key()),
+        None => Inside::channel(),
+    };
+    let parsed = place
+        .clone()
+        .scope(channel.handle_inbound(message, &context));
     let draft = match guard(&*inner.clock, inner.settings.process_timeout, pin!(parsed)).await {
         Ok(draft) => draft?,
         Err(NoAnswer::Panicked) => return Err(Error::channel("the channel panicked on a message")),
@@ -171,7 +182,7 @@ async fn prepare(
         Some(message) => {
             // Boxed: most kits ask nobody.
             let asked = identify::identify(inner, message, &*channel, &context, &mut pass);
-            Box::pin(asked).await?
+            Box::pin(place.scope(asked)).await?
         }
     };
     let room = context.room_id().clone();
@@ -179,7 +190,7 @@ async fn prepare(
         room,
         pass,
         turned_away,
-        _turn: routed.turn,
+        turn: routed.turn,
     })
 }
 

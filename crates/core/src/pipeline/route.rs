@@ -9,6 +9,7 @@ use crate::kit::Inner;
 use crate::model::{ChannelId, InboundMessage, OrganizationId, ParticipantId, Room, RoomId};
 use crate::router::RouteRequest;
 use crate::store::RoomSnapshot;
+use crate::sync::inside::Inside;
 use crate::sync::queue::Ticket;
 
 /// What first messages are serialised by: two of one sender make one room.
@@ -35,6 +36,7 @@ pub(super) async fn route(
         message.channel_id.clone(),
         message.sender_id.clone(),
     );
+    Inside::check_turn(inner.id, &key)?;
     let turn = inner.routes.enqueue(key, usize::MAX);
     if let Some(turn) = &turn {
         turn.turn().await;
