@@ -50,7 +50,8 @@ pub enum ErrorKind {
     StaleFencingToken,
     /// `lock_timeout`: the room's lock was not had in time.
     LockTimeout,
-    /// `inside_room_lock`: the call would wait for the lock under which its caller runs.
+    /// `inside_room_lock`: the call would wait for what its caller holds: the lock of the room, or
+    /// the turn of a sender whose messages name no room.
     InsideRoomLock,
     /// `store_failed`: the store could not do what was asked.
     StoreFailed,

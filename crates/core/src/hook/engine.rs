@@ -30,6 +30,9 @@ type Call<P, R> =
 /// How many rooms' provided hooks are remembered; past that the oldest are asked for again.
 const MOST_PROVIDED: usize = 10_000;
 
+/// Puts provided hooks behind registered ones, whenever they were asked for.
+const PROVIDED: u64 = 1 << 63;
+
 /// The function of a hook: one that decides, or one that looks on after the pass.
 enum Handler<P: HookPoint> {
     Decides(Call<P::Payload, P::Returns>),
@@ -122,7 +125,8 @@ impl fmt::Debug for Hook {
 /// Says which hooks a room has, so that they survive a restart and hold in every process.
 #[async_trait]
 pub trait RoomHooks: Send + Sync + fmt::Debug + 'static {
-    /// The hooks of `room`; asked once when the room's first event is processed.
+    /// The hooks of `room`; asked once, when something first happens in the room. Of hooks of equal
+    /// priority these run after those that were registered.
     ///
     /// # Errors
     /// A failure fails the pass: an event is not let through because its hooks could not be loaded.
@@ -239,6 +243,11 @@ impl HookEngine {
         write(&self.provided).remove(room);
     }
 
+    /// Whether rooms have hooks of their own to be asked for.
+    pub(crate) fn has_provider(&self) -> bool {
+        self.provider.is_some()
+    }
+
     /// Asks the provider for the room's hooks, once.
     pub(crate) async fn load(&self, room: &Room) -> Result<()> {
         let Some(provider) = &self.provider else {
@@ -249,7 +258,9 @@ impl HookEngine {
         }
         let mut hooks = ByPoint::default();
         for hook in provider.hooks_of(room).await? {
-            insert(&mut hooks, self.ordered(hook));
+            let mut hook = self.ordered(hook);
+            hook.order |= PROVIDED;
+            insert(&mut hooks, hook);
         }
         let mut provided = write(&self.provided);
         if provided.len() >= MOST_PROVIDED {

@@ -120,36 +120,55 @@ impl AttachChannel {
     }
 
     async fn attach(self) -> Result<Arc<ChannelBinding>> {
-        let inner = Arc::clone(self.rooms.inner());
-        inner.closing.check()?;
-        inner.visible_room(&self.rooms.scope, &self.room_id).await?;
-        let mut binding = default_binding(&inner, &self.room_id, &self.channel_id)?;
-        binding.category = self.category.unwrap_or(binding.category);
-        binding.access = self.access;
-        binding.visibility = self.visibility;
-        binding.participant_id = self.participant_id;
-        binding.rate_limit = self.rate_limit;
-        binding.retry_policy = self.retry_policy;
-        binding.metadata = self.metadata;
-        binding.validate()?;
-        let binding = Arc::new(binding);
-        let change = BindingChange::Put(Arc::clone(&binding));
-        change_binding(
-            &inner,
-            &self.rooms.scope,
-            &self.room_id,
-            &self.channel_id,
-            (
-                EventType::ChannelAttached,
-                "channel_attached",
-                Metadata::new(),
-            ),
-            |_| Ok(change.clone()),
-        )
-        .await?;
-        inner.notify_channel(&self.channel_id, &self.room_id, true);
-        Ok(binding)
+        let Self {
+            rooms,
+            room_id,
+            channel_id,
+            category,
+            access,
+            visibility,
+            participant_id,
+            rate_limit,
+            retry_policy,
+            metadata,
+        } = self;
+        rooms
+            .to_end(|inner, scope| async move {
+                inner.closing.check()?;
+                inner.visible_room(&scope, &room_id).await?;
+                let mut binding = default_binding(&inner, &room_id, &channel_id)?;
+                binding.category = category.unwrap_or(binding.category);
+                binding.access = access;
+                binding.visibility = visibility;
+                binding.participant_id = participant_id;
+                binding.rate_limit = rate_limit;
+                binding.retry_policy = retry_policy;
+                binding.metadata = metadata;
+                binding.validate()?;
+                put(&inner, &scope, Arc::new(binding)).await
+            })
+            .await
     }
+}
+
+/// Attaches a channel, or replaces its binding, and tells of it.
+async fn put(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    binding: Arc<ChannelBinding>,
+) -> Result<Arc<ChannelBinding>> {
+    let (room, channel) = (&binding.room_id, &binding.channel_id);
+    let event = (
+        EventType::ChannelAttached,
+        "channel_attached",
+        Metadata::new(),
+    );
+    change_binding(inner, scope, room, channel, event, |_| {
+        Ok(BindingChange::Put(Arc::clone(&binding)))
+    })
+    .await?;
+    inner.notify_channel(channel, room, true);
+    Ok(binding)
 }
 
 impl IntoFuture for AttachChannel {
@@ -189,20 +208,60 @@ pub(crate) async fn commit(
     binding: ChannelBinding,
 ) -> Result<RoomSnapshot> {
     let channel = binding.channel_id.clone();
+    let (commit, event) = attachment(inner, room, binding);
+    let receipt = inner.store.commit(commit.into()).await?;
+    let room = receipt.into_first();
+    Inside::under_lock(inner.id, &room.room.id)
+        .scope(inner.load_hooks(&room.room))
+        .await;
+    announce_lifecycle(inner, &room, &event);
+    inner.notify_channel(&channel, &room.room.id, true);
+    Ok(room)
+}
+
+/// Attaches a channel that is not attached, unless it was detached before, so that it can be told
+/// something though its message is not taken.
+pub(crate) async fn commit_if_new(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: &RoomId,
+    channel: &ChannelId,
+) -> Result<()> {
+    let mut attached = None;
+    let snapshot = under_lock(inner, scope, room, |snapshot| {
+        let is_new = snapshot.binding(channel).is_none() && !snapshot.detached.contains(channel);
+        if !is_new || !snapshot.room.status.accepts_events() {
+            return Ok(None);
+        }
+        let binding = default_binding(inner, room, channel)?;
+        let (commit, event) = attachment(inner, snapshot, binding);
+        attached = Some(event);
+        Ok(Some(commit))
+    })
+    .await?;
+    if let Some(event) = attached {
+        inner.load_hooks(&snapshot.room).await;
+        announce_lifecycle(inner, &snapshot, &event);
+        inner.notify_channel(channel, room, true);
+    }
+    Ok(())
+}
+
+/// An attachment with its event.
+fn attachment(
+    inner: &Inner,
+    room: &RoomSnapshot,
+    binding: ChannelBinding,
+) -> (RoomCommit, Arc<RoomEvent>) {
     let event = lifecycle_event(
         &room.room.id,
-        &channel,
+        &binding.channel_id,
         EventType::ChannelAttached,
         "channel_attached",
         Metadata::new(),
         inner.clock.now(),
     );
-    let (commit, event) = binding_commit(inner, room, event, BindingChange::Put(Arc::new(binding)));
-    let receipt = inner.store.commit(commit.into()).await?;
-    let room = receipt.into_first();
-    announce_lifecycle(inner, &room, &event);
-    inner.notify_channel(&channel, &room.room.id, true);
-    Ok(room)
+    binding_commit(inner, room, event, BindingChange::Put(Arc::new(binding)))
 }
 
 /// A change of a binding with its event, which gets the room's next index.
@@ -243,6 +302,7 @@ pub(super) async fn change_binding(
     })
     .await?;
     if let Some(event) = committed {
+        inner.load_hooks(&snapshot.room).await;
         announce_lifecycle(inner, &snapshot, &event);
     }
     Ok(snapshot)

@@ -49,23 +49,27 @@ impl Rooms {
         channel: impl Into<ChannelId>,
     ) -> Result<bool> {
         let (room, channel) = (room.into(), channel.into());
-        let inner = self.inner();
         let event = (
             EventType::ChannelDetached,
             "channel_detached",
             Metadata::new(),
         );
-        let detached = change_binding(inner, &self.scope, &room, &channel, event, |snapshot| {
-            binding_of(snapshot, &channel)?;
-            Ok(BindingChange::Detach(channel.clone()))
+        self.to_end(|inner, scope| async move {
+            let detached = change_binding(&inner, &scope, &room, &channel, event, |snapshot| {
+                binding_of(snapshot, &channel)?;
+                Ok(BindingChange::Detach(channel.clone()))
+            })
+            .await;
+            match detached {
+                Err(error) if error.kind() == crate::ErrorKind::ChannelNotFound => {
+                    return Ok(false);
+                }
+                detached => detached?,
+            };
+            inner.notify_channel(&channel, &room, false);
+            Ok(true)
         })
-        .await;
-        match detached {
-            Err(error) if error.kind() == crate::ErrorKind::ChannelNotFound => return Ok(false),
-            detached => detached?,
-        };
-        inner.notify_channel(&channel, &room, false);
-        Ok(true)
+        .await
     }
 
     /// Mutes a channel: it hears as before, but what it says is blocked (RFC §7.2). An agent's side
@@ -120,7 +124,7 @@ impl Rooms {
         let mut data = Metadata::new();
         data.insert("access", access.as_str());
         let event = (EventType::ChannelUpdated, "channel_access_changed", data);
-        self.change(room.into(), channel.into(), event, |binding| {
+        self.change(room.into(), channel.into(), event, move |binding| {
             binding.access = access
         })
         .await
@@ -144,7 +148,7 @@ impl Rooms {
             "channel_visibility_changed",
             data,
         );
-        self.change(room.into(), channel.into(), event, |binding| {
+        self.change(room.into(), channel.into(), event, move |binding| {
             binding.visibility = visibility.clone();
         })
         .await
@@ -192,7 +196,7 @@ impl Rooms {
         channel: impl Into<ChannelId>,
         metadata: Metadata,
     ) -> Result<Arc<ChannelBinding>> {
-        self.change_quietly(room.into(), channel.into(), |binding| {
+        self.change_quietly(room.into(), channel.into(), move |binding| {
             binding.metadata.merge(&metadata);
         })
         .await
@@ -203,13 +207,15 @@ impl Rooms {
         &self,
         room: RoomId,
         channel: ChannelId,
-        event: (EventType, &str, Metadata),
-        change: impl Fn(&mut ChannelBinding),
+        event: (EventType, &'static str, Metadata),
+        change: impl Fn(&mut ChannelBinding) + Send + Sync + 'static,
     ) -> Result<Arc<ChannelBinding>> {
-        let changed = change_binding(self.inner(), &self.scope, &room, &channel, event, |room| {
-            changed_binding(room, &channel, &change)
-        });
-        binding_of(&changed.await?, &channel)
+        self.to_end(|inner, scope| async move {
+            let change = |room: &RoomSnapshot| changed_binding(room, &channel, &change);
+            let changed = change_binding(&inner, &scope, &room, &channel, event, change);
+            binding_of(&changed.await?, &channel)
+        })
+        .await
     }
 
     /// Changes a binding without an event.
@@ -217,18 +223,20 @@ impl Rooms {
         &self,
         room: RoomId,
         channel: ChannelId,
-        change: impl Fn(&mut ChannelBinding),
+        change: impl Fn(&mut ChannelBinding) + Send + Sync + 'static,
     ) -> Result<Arc<ChannelBinding>> {
-        let inner = self.inner();
-        let changed = under_lock(inner, &self.scope, &room, |snapshot| {
-            let now = inner.clock.now();
-            let mut commit = RoomCommit::new(room.clone(), Some(snapshot.version), now);
-            commit
-                .bindings
-                .push(changed_binding(snapshot, &channel, &change)?);
-            Ok(Some(commit))
-        });
-        binding_of(&changed.await?, &channel)
+        self.to_end(|inner, scope| async move {
+            let changed = under_lock(&inner, &scope, &room, |snapshot| {
+                let now = inner.clock.now();
+                let mut commit = RoomCommit::new(room.clone(), Some(snapshot.version), now);
+                commit
+                    .bindings
+                    .push(changed_binding(snapshot, &channel, &change)?);
+                Ok(Some(commit))
+            });
+            binding_of(&changed.await?, &channel)
+        })
+        .await
     }
 }
 

@@ -196,7 +196,8 @@ impl RoomKitBuilder {
     /// Puts the kit together.
     ///
     /// # Errors
-    /// [`InvalidInput`](ErrorKind::InvalidInput) where a limit is below 1; it names the limit.
+    /// [`InvalidInput`](ErrorKind::InvalidInput) where a limit is below 1 or beyond what can be kept;
+    /// it names the limit.
     pub fn build(self) -> Result<RoomKit> {
         let at_least_one = [
             ("max_chain_depth", u64::from(self.settings.max_chain_depth)),
@@ -213,6 +214,13 @@ impl RoomKitBuilder {
                     format!("{name}: must be at least 1"),
                 ));
             }
+        }
+        let most_repeats = self.settings.loop_guard.map(|guard| guard.max_repeats);
+        if most_repeats.is_some_and(|repeats| repeats > LoopGuard::MOST_REPEATS) {
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                format!("max_repeats: must be at most {}", LoopGuard::MOST_REPEATS),
+            ));
         }
         let timeouts = [
             ("process_timeout", self.settings.process_timeout),

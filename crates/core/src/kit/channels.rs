@@ -58,6 +58,7 @@ impl RoomKit {
     pub fn unregister_channel(&self, id: impl Into<ChannelId>) -> Option<Arc<dyn Channel>> {
         let (inner, id) = (self.inner(), id.into());
         let channel = inner.channels.remove(&id)?;
+        inner.flow.forget(&id);
         inner.emit(FrameworkEventType::ChannelUnregistered, |event| {
             event.channel_id = Some(id);
         });

@@ -4,11 +4,13 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures_util::future::join_all;
+
 use super::RoomKit;
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ChannelId, RoomId};
-use crate::sync::guard::guard;
+use crate::sync::guard::{NoAnswer, guard};
 
 /// Whether a kit still takes anything new.
 #[derive(Debug, Default)]
@@ -16,7 +18,7 @@ pub(super) struct Closing(AtomicBool);
 
 impl Closing {
     pub(super) fn check(&self) -> Result<()> {
-        if self.0.load(Ordering::Acquire) {
+        if self.0.load(Ordering::SeqCst) {
             Err(closed())
         } else {
             Ok(())
@@ -48,13 +50,14 @@ impl CloseReport {
 
 impl RoomKit {
     /// Closes the kit: nothing new is taken, what is under way has until `deadline` to end, the rest
-    /// is aborted and reported. Then channels, realtime backend and store are closed.
+    /// is aborted and reported. Then the channels, all at once, the realtime backend and the store are
+    /// closed; each has until `deadline` again.
     ///
     /// # Errors
     /// Where the store cannot be closed.
     pub async fn close(&self, deadline: Duration) -> Result<CloseReport> {
         let inner = self.inner();
-        inner.closing.0.store(true, Ordering::Release);
+        inner.closing.0.store(true, Ordering::SeqCst);
         let drained = clock::timeout(&*inner.clock, deadline, pin!(inner.tasks.idle())).await;
         let report = match drained {
             Ok(()) => CloseReport {
@@ -78,14 +81,23 @@ impl RoomKit {
             );
         }
         inner.tasks.abort_all();
-        for channel in self.channels() {
+        let channels = self.channels();
+        join_all(channels.iter().map(|channel| async move {
             if let Err(problem) = guard(&*inner.clock, deadline, pin!(channel.close())).await {
                 tracing::error!(channel_id = %channel.id(), ?problem, "channel did not close");
             }
+        }))
+        .await;
+        let realtime = inner.realtime.close();
+        if let Err(problem) = guard(&*inner.clock, deadline, pin!(realtime)).await {
+            tracing::error!(?problem, "realtime backend did not close");
         }
-        inner.realtime.close().await;
-        inner.store.close().await?;
-        Ok(report)
+        let problem = match guard(&*inner.clock, deadline, pin!(inner.store.close())).await {
+            Ok(closed) => return closed.map(|()| report),
+            Err(NoAnswer::Panicked) => "the store panicked while it was closed",
+            Err(NoAnswer::TookTooLong) => "the store did not close in time",
+        };
+        Err(Error::new(ErrorKind::StoreFailed, problem))
     }
 
     /// Returns when nothing is under way: no pass, no delivery, no hook, no listener.

@@ -48,6 +48,7 @@ impl Rooms {
     /// - [`RoomNotFound`](ErrorKind::RoomNotFound), [`RoomClosed`](ErrorKind::RoomClosed),
     ///   [`ChannelNotFound`](ErrorKind::ChannelNotFound).
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the content is not acceptable; it names the field.
+    /// - [`InsideRoomLock`](ErrorKind::InsideRoomLock): called by a hook that runs under the room's lock.
     /// - [`Refused`](ErrorKind::Refused): an edit or delete that is not allowed, or a timeout.
     pub fn send_event(
         &self,
@@ -296,6 +297,7 @@ impl SendEvent {
             .run_to_end(
                 inside,
                 Box::pin(async move {
+                    running.closing.check()?;
                     let accepted = pipeline::direct::accept(&running, &scope, event).await?;
                     Ok(accepted.settle_from(&running, is_inside).await)
                 }),

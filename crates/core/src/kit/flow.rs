@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use super::Inner;
-use crate::model::{ChannelBinding, ChannelId, DeliveryOutcome, FrameworkEventType};
+use crate::model::{ChannelBinding, ChannelId, DeliveryOutcome, FrameworkEventType, RateLimit};
 use crate::pipeline::LaneKey;
 use crate::resilience::{BreakerTransition, CircuitBreaker, TokenBucket};
 use crate::sync::lock;
@@ -16,7 +17,23 @@ const MOST_BUCKETS: usize = 4_096;
 pub(crate) struct FlowControl {
     /// Only channels whose last delivery failed have one.
     breakers: Mutex<HashMap<ChannelId, CircuitBreaker>>,
-    buckets: Mutex<HashMap<LaneKey, TokenBucket>>,
+    buckets: Mutex<HashMap<LaneKey, Bucket>>,
+}
+
+/// The tokens of one binding, and the limit that they are counted for.
+#[derive(Debug)]
+struct Bucket {
+    limit: RateLimit,
+    tokens: TokenBucket,
+}
+
+impl Bucket {
+    fn new(limit: &RateLimit, now: Duration) -> Self {
+        Self {
+            limit: limit.clone(),
+            tokens: TokenBucket::new(limit, now),
+        }
+    }
 }
 
 impl FlowControl {
@@ -30,13 +47,16 @@ impl FlowControl {
             let taken = {
                 let mut buckets = lock(&self.buckets);
                 if buckets.len() >= MOST_BUCKETS {
-                    buckets.retain(|_, bucket| !bucket.is_full(now));
+                    buckets.retain(|_, bucket| !bucket.tokens.is_full(now));
                 }
                 let key = (binding.room_id.clone(), binding.channel_id.clone());
-                buckets
+                let bucket = buckets
                     .entry(key)
-                    .or_insert_with(|| TokenBucket::new(limit, now))
-                    .take(now)
+                    .or_insert_with(|| Bucket::new(limit, now));
+                if bucket.limit != *limit {
+                    *bucket = Bucket::new(limit, now);
+                }
+                bucket.tokens.take(now)
             };
             let Err(wait) = taken else { return };
             inner.clock.sleep(wait).await;
@@ -58,6 +78,11 @@ impl FlowControl {
         }
     }
 
+    /// Forgets the breaker of a channel that is no longer registered.
+    pub(crate) fn forget(&self, channel: &ChannelId) {
+        lock(&self.breakers).remove(channel);
+    }
+
     /// Takes note of how a delivery ended. A failure that trying again cannot help says nothing
     /// about the provider.
     pub(crate) fn note(&self, inner: &Inner, channel: &ChannelId, outcome: &DeliveryOutcome) {
@@ -72,6 +97,8 @@ impl FlowControl {
                 }
                 None
             }
+            // A channel that has gone meanwhile is not to come back with a breaker.
+            _ if inner.channel(channel).is_none() => None,
             DeliveryOutcome::Failed(_) | DeliveryOutcome::Unknown(_) => breakers
                 .entry(channel.clone())
                 .or_insert_with(|| CircuitBreaker::new(inner.settings.circuit_breaker))

@@ -44,10 +44,11 @@ impl Rooms {
     /// - [`RoomNotFound`](crate::ErrorKind::RoomNotFound): the room that is named is another
     ///   organisation's.
     /// - [`InvalidInput`](crate::ErrorKind::InvalidInput): the content is not acceptable; it names the field.
+    /// - [`InsideRoomLock`](crate::ErrorKind::InsideRoomLock): called by a hook or channel for the room,
+    ///   or for the sender without a room, whose event it is dealing with.
     /// - [`StoreFailed`](crate::ErrorKind::StoreFailed), [`KitClosed`](crate::ErrorKind::KitClosed).
     pub async fn process_inbound(&self, message: InboundMessage) -> Result<InboundResult> {
         let inner = self.inner();
-        inner.closing.check()?;
         let (running, scope) = (Arc::clone(inner), self.scope.clone());
         let inside = Inside::current();
         let is_inside = inside.is_some();
@@ -55,6 +56,7 @@ impl Rooms {
             .run_to_end(
                 inside,
                 Box::pin(async move {
+                    running.closing.check()?;
                     let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
                     Ok(accepted.settle_from(&running, is_inside).await)
                 }),
@@ -72,12 +74,12 @@ impl Rooms {
         message: InboundMessage,
     ) -> Result<(InboundResult, DeliveryHandle)> {
         let inner = self.inner();
-        inner.closing.check()?;
         let (running, scope) = (Arc::clone(inner), self.scope.clone());
         inner
             .run_to_end(
                 Inside::current(),
                 Box::pin(async move {
+                    running.closing.check()?;
                     let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
                     let result = accepted.result.clone();
                     let (sender, settled) = oneshot::channel();

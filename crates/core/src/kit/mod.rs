@@ -159,6 +159,23 @@ impl Inner {
         });
     }
 
+    /// Asks for a room's own hooks before something is told to them. Where that fails they miss it.
+    pub(crate) async fn load_hooks(&self, room: &crate::model::Room) {
+        if !self.hooks.has_provider() {
+            return;
+        }
+        let limit = self.settings.process_timeout;
+        match guard(&*self.clock, limit, pin!(self.hooks.load(room))).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::error!(room_id = %room.id, %error, "the room's hooks could not be loaded");
+            }
+            Err(problem) => {
+                tracing::error!(room_id = %room.id, ?problem, "the room's hooks could not be loaded");
+            }
+        }
+    }
+
     /// Starts the observing hooks of a point.
     pub(crate) fn observe<P: HookPoint>(
         self: &Arc<Self>,
@@ -275,6 +292,18 @@ pub struct Rooms {
 impl Rooms {
     fn inner(&self) -> &Arc<Inner> {
         &self.alive.inner
+    }
+
+    /// Runs a call to its end whatever becomes of the caller; what it holds does not keep the kit.
+    async fn to_end<T, F, Fut>(&self, call: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(Arc<Inner>, Scope) -> Fut,
+        Fut: Future<Output = Result<T>> + Send + 'static,
+    {
+        let call = call(Arc::clone(self.inner()), self.scope.clone());
+        let call = Box::pin(call);
+        self.inner().run_to_end(Inside::current(), call).await
     }
 
     /// The organisation to which calls are scoped; `None` for the kit itself.

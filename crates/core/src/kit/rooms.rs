@@ -9,7 +9,7 @@ use crate::model::{
     AgentResponsePolicy, EventType, FrameworkEventType, Metadata, OrganizationId, Room, RoomId,
     RoomStatus, RoomTimers,
 };
-use crate::pipeline::{self, system_event};
+use crate::pipeline::{self, Scope, system_event};
 use crate::store::{Page, RoomCommit, RoomFilter, RoomSnapshot, RoomUpdate};
 
 /// What a new room is to be.
@@ -87,18 +87,12 @@ impl Rooms {
     /// - [`KitClosed`](ErrorKind::KitClosed): the kit is closing.
     pub async fn create_room(&self, options: impl Into<RoomOptions>) -> Result<Arc<Room>> {
         let inner = self.inner();
-        inner.closing.check()?;
         let options = options.into();
         let mut room = Room::new(
             options.id.unwrap_or_else(RoomId::generate),
             inner.clock.now(),
         );
-        if room.id.as_str().trim().is_empty() {
-            return Err(Error::new(
-                ErrorKind::InvalidInput,
-                "room_id: must not be empty",
-            ));
-        }
+        pipeline::check_id(&room.id)?;
         room.organization_id = options.organization_id.or_else(|| self.scope.0.clone());
         if !self.scope.admits(&room) {
             return Err(Error::new(
@@ -111,7 +105,11 @@ impl Rooms {
         room.agent_response_policy = options
             .agent_response_policy
             .unwrap_or(inner.settings.agent_response_policy);
-        Ok(pipeline::create_room(inner, room).await?.room)
+        self.to_end(|inner, _| async move {
+            inner.closing.check()?;
+            Ok(pipeline::create_room(&inner, room).await?.room)
+        })
+        .await
     }
 
     /// A room, at whatever status.
@@ -158,7 +156,7 @@ impl Rooms {
             ..RoomUpdate::default()
         };
         Ok(self
-            .update(room.into(), |_| Ok(Some(update.clone())))
+            .update(room.into(), move |_| Ok(Some(update.clone())))
             .await?
             .room)
     }
@@ -172,7 +170,7 @@ impl Rooms {
         room: impl Into<RoomId>,
         policy: AgentResponsePolicy,
     ) -> Result<Arc<Room>> {
-        let decide = |room: &RoomSnapshot| {
+        let decide = move |room: &RoomSnapshot| {
             let changes = room.room.agent_response_policy != policy;
             Ok(changes.then(|| RoomUpdate {
                 agent_response_policy: Some(policy),
@@ -188,9 +186,10 @@ impl Rooms {
     /// # Errors
     /// [`RoomNotFound`](ErrorKind::RoomNotFound).
     pub async fn close_room(&self, room: impl Into<RoomId>) -> Result<Arc<Room>> {
-        let mut closed = false;
-        let room = self
-            .update(room.into(), |room| {
+        let room = room.into();
+        self.to_end(|inner, scope| async move {
+            let mut closed = false;
+            let room = update(&inner, &scope, room, |room| {
                 closed = room.room.status.accepts_events();
                 Ok(closed.then(|| RoomUpdate {
                     status: Some(RoomStatus::Closed),
@@ -198,10 +197,13 @@ impl Rooms {
                 }))
             })
             .await?;
-        if closed {
-            announce_closed(self.inner(), &room);
-        }
-        Ok(room.room)
+            if closed {
+                inner.load_hooks(&room.room).await;
+                announce_closed(&inner, &room);
+            }
+            Ok(room.room)
+        })
+        .await
     }
 
     /// Removes a room with its timeline and all that belongs to it; `false` when there was none.
@@ -209,34 +211,47 @@ impl Rooms {
     /// # Errors
     /// [`RoomNotFound`](ErrorKind::RoomNotFound): it is another organisation's.
     pub async fn delete_room(&self, room: impl Into<RoomId>) -> Result<bool> {
-        let (room, inner) = (room.into(), self.inner());
-        let _lock = super::attach::lock_room(inner, &room).await?;
-        if inner.store.room(&room).await?.is_none() {
-            return Ok(false);
-        }
-        inner.visible_room(&self.scope, &room).await?;
-        inner.hooks.forget_room(&room);
-        inner.store.delete_room(&room).await
-    }
-
-    /// Changes a room under its lock; `decide` says how, or that there is nothing to change.
-    pub(super) async fn update(
-        &self,
-        room: RoomId,
-        mut decide: impl FnMut(&RoomSnapshot) -> Result<Option<RoomUpdate>>,
-    ) -> Result<RoomSnapshot> {
-        let inner = self.inner();
-        super::attach::under_lock(inner, &self.scope, &room, |snapshot| {
-            let update = decide(snapshot)?;
-            Ok(update.map(|update| {
-                let mut commit =
-                    RoomCommit::new(room.clone(), Some(snapshot.version), inner.clock.now());
-                commit.room = Some(Box::new(update));
-                commit
-            }))
+        let room = room.into();
+        self.to_end(|inner, scope| async move {
+            let _lock = super::attach::lock_room(&inner, &room).await?;
+            if inner.store.room(&room).await?.is_none() {
+                return Ok(false);
+            }
+            inner.visible_room(&scope, &room).await?;
+            let deleted = inner.store.delete_room(&room).await?;
+            inner.hooks.forget_room(&room);
+            Ok(deleted)
         })
         .await
     }
+
+    async fn update(
+        &self,
+        room: RoomId,
+        decide: impl FnMut(&RoomSnapshot) -> Result<Option<RoomUpdate>> + Send + 'static,
+    ) -> Result<RoomSnapshot> {
+        self.to_end(|inner, scope| async move { update(&inner, &scope, room, decide).await })
+            .await
+    }
+}
+
+/// Changes a room under its lock; `decide` says how, or that there is nothing to change.
+async fn update(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: RoomId,
+    mut decide: impl FnMut(&RoomSnapshot) -> Result<Option<RoomUpdate>>,
+) -> Result<RoomSnapshot> {
+    super::attach::under_lock(inner, scope, &room, |snapshot| {
+        let update = decide(snapshot)?;
+        Ok(update.map(|update| {
+            let mut commit =
+                RoomCommit::new(room.clone(), Some(snapshot.version), inner.clock.now());
+            commit.room = Some(Box::new(update));
+            commit
+        }))
+    })
+    .await
 }
 
 fn announce_closed(inner: &Arc<Inner>, room: &RoomSnapshot) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::pass::{Block, Hooked, Origin, Pass};
-use super::{Refusal, Scope, edit, gate};
+use super::{Refusal, Scope, edit, gate, identify};
 use crate::error::{Error, Result};
 use crate::hook::{BeforeBroadcast, HookEffects, HookVerdict};
 use crate::kit::{Inner, attach};
@@ -46,6 +46,11 @@ pub(super) async fn decide(
         room = attached;
     }
     normalise(inner, room_id, pass).await?;
+    if let Origin::Inbound { person, .. } = &mut pass.origin
+        && let Some(person) = person
+    {
+        **person = identify::recorded(inner, room_id, person).await?;
+    }
     let target = match edit::target_of(&pass.draft.content).cloned() {
         None => None,
         Some(target) => match edit::authorize(inner, &room, &pass.draft, &target).await? {
@@ -114,7 +119,11 @@ async fn judge(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> Resu
 }
 
 async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> Result<Hooked> {
-    inner.hooks.load(&room.room).await?;
+    if inner.hooks.has_provider() {
+        Inside::under_lock(inner.id, &room.room.id)
+            .scope(inner.hooks.load(&room.room))
+            .await?;
+    }
     if !inner.hooks.any() {
         return Ok(Hooked::default());
     }

@@ -15,7 +15,7 @@ use crate::hook::{
 use crate::kit::Inner;
 use crate::model::{
     EventContent, FrameworkEventType, IdentificationStatus, Identity, IdentityResult,
-    InboundMessage, Participant, ParticipantId,
+    InboundMessage, Participant, ParticipantId, RoomId,
 };
 use crate::sync::guard::{NoAnswer, guard};
 
@@ -39,6 +39,7 @@ pub(super) async fn identify(
     if !is_a_question(inner, channel, context, &sender).await? {
         return Ok(None);
     }
+    inner.hooks.load(context.room()).await?;
     let result = resolve(inner, message, context).await;
     let decision = match result.status {
         IdentificationStatus::Identified => match &result.identity {
@@ -211,6 +212,38 @@ fn identified(inner: &Arc<Inner>, context: &RoomContext, pass: &mut Pass, identi
         event.data.insert("participant_id", id.as_str());
         event.data.insert("identity_id", identity.id.as_str());
     });
+}
+
+/// The record of a person: what the room has of them already stays, but for who they are.
+pub(super) async fn recorded(
+    inner: &Inner,
+    room: &RoomId,
+    person: &Participant,
+) -> Result<Participant> {
+    let Some(mut known) = inner.store.participant(room, &person.id).await? else {
+        return Ok(person.clone());
+    };
+    for channel in &person.connected_via {
+        if !known.connected_via.contains(channel) {
+            known.connected_via.push(channel.clone());
+        }
+    }
+    if known.display_name.is_none() {
+        known.display_name.clone_from(&person.display_name);
+    }
+    let is_identified = |person: &Participant| {
+        person.identification == IdentificationStatus::Identified && person.identity_id.is_some()
+    };
+    let is_settled = is_identified(&known)
+        && (!is_identified(person) || known.identity_id == person.identity_id);
+    if !is_settled {
+        known.identification = person.identification;
+        known.identity_id.clone_from(&person.identity_id);
+        known.candidates.clone_from(&person.candidates);
+        known.resolved_at = person.resolved_at;
+        known.resolved_by.clone_from(&person.resolved_by);
+    }
+    Ok(known)
 }
 
 fn participant(pass: &Pass, id: ParticipantId, context: &RoomContext) -> Participant {

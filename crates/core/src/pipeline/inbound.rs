@@ -11,7 +11,7 @@ use super::{Cascade, Refusal, Scope, route};
 use crate::clock::Elapsed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::InjectedEvent;
-use crate::kit::Inner;
+use crate::kit::{Inner, attach};
 use crate::model::{EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
 use crate::store::IdempotentOutcome;
 use crate::sync::guard::{NoAnswer, guard};
@@ -49,16 +49,26 @@ pub(crate) async fn accept(
         room,
         pass,
         turned_away,
-        _turn,
+        turn,
     } = prepared;
     if let Some(TurnedAway { refusal, told }) = turned_away {
         let mut accepted = refused(refusal);
         if let Some(told) = told {
-            accepted.cascade = Box::pin(tell(inner, scope, &room, told)).await?;
+            accepted.cascade = Box::pin(async {
+                let channel = &pass.draft.source.channel_id;
+                attach::commit_if_new(inner, scope, &room, channel).await?;
+                tell(inner, scope, &room, told).await
+            })
+            .await?;
         }
         return Ok(accepted);
     }
-    match pass::run(inner, scope, &room, pass, budget).await? {
+    let run = pass::run(inner, scope, &room, pass, budget);
+    let outcome = match &turn {
+        Some(turn) => Box::pin(Inside::in_turn(inner.id, turn.key()).scope(run)).await?,
+        None => run.await?,
+    };
+    match outcome {
         Outcome::Refused(refusal) => Ok(refused(refusal)),
         Outcome::Repeated(first) => repeat(inner, &room, first).await,
         Outcome::Committed(committed, added) => Ok(accepted(inner, scope, room, committed, added)),
@@ -124,7 +134,7 @@ struct Prepared {
     pass: Pass,
     turned_away: Option<TurnedAway>,
     /// Keeps the sender's next message waiting until this one is in.
-    _turn: Option<crate::sync::queue::Ticket<route::RouteKey>>,
+    turn: Option<crate::sync::queue::Ticket<route::RouteKey>>,
 }
 
 /// What happens outside the lock: resolve the channel, route, let the channel parse, identify.
@@ -146,7 +156,13 @@ async fn prepare(
     let sender = pass::sender_of(&message);
     let channel_id = message.channel_id.clone();
     let resolvable = inner.identity.is_some().then(|| message.clone());
-    let parsed = Inside::channel().scope(channel.handle_inbound(message, &context));
+    let place = match &routed.turn {
+        Some(turn) => Inside::in_turn(inner.id, turn.key()),
+        None => Inside::channel(),
+    };
+    let parsed = place
+        .clone()
+        .scope(channel.handle_inbound(message, &context));
     let draft = match guard(&*inner.clock, inner.settings.process_timeout, pin!(parsed)).await {
         Ok(draft) => draft?,
         Err(NoAnswer::Panicked) => return Err(Error::channel("the channel panicked on a message")),
@@ -164,7 +180,7 @@ async fn prepare(
         Some(message) => {
             // Boxed: most kits ask nobody.
             let asked = identify::identify(inner, message, &*channel, &context, &mut pass);
-            Box::pin(asked).await?
+            Box::pin(place.scope(asked)).await?
         }
     };
     let room = context.room_id().clone();
@@ -172,7 +188,7 @@ async fn prepare(
         room,
         pass,
         turned_away,
-        _turn: routed.turn,
+        turn: routed.turn,
     })
 }
 

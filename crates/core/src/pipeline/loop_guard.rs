@@ -19,10 +19,16 @@ const MOST_ROOMS: usize = 10_000;
 /// or the minute has passed, agents are asked again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopGuard {
-    /// How often the same, or the same two things in turn, may be said. Default: 5; at least 2.
+    /// How often the same, or the same two things in turn, may be said. Default: 5; from 2 to
+    /// [`MOST_REPEATS`](Self::MOST_REPEATS).
     pub max_repeats: usize,
     /// How many events a minute may ask agents in one room. Default: 60; at least 1.
     pub max_events_per_minute: u32,
+}
+
+impl LoopGuard {
+    /// The most repeats that are kept in mind for each room.
+    pub const MOST_REPEATS: usize = 1_000;
 }
 
 impl Default for LoopGuard {

@@ -28,7 +28,7 @@ pub(crate) use commit::{lifecycle_event, system_event};
 pub(crate) use lane::{LaneKey, Lanes};
 pub(crate) use notice::{announce_created, announce_lifecycle};
 pub(crate) use reenter::Cascade;
-pub(crate) use route::{RouteKey, create_room};
+pub(crate) use route::{RouteKey, check_id, create_room};
 
 pub use loop_guard::LoopGuard;
 pub use refusal::Refusal;

@@ -245,7 +245,14 @@ async fn commit(
         let Ok(decision) = decision else {
             return Ok(Step::Done(timed_out(inner, pass)));
         };
-        let (mut commit, block) = match decision? {
+        let decision = match decision {
+            Err(error) if error.kind() == ErrorKind::VersionConflict => {
+                tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
+                continue;
+            }
+            decision => decision?,
+        };
+        let (mut commit, block) = match decision {
             Decision::Refused(refusal) => return Ok(Step::Done(Outcome::Refused(refusal))),
             Decision::Repeated(outcome) => return Ok(Step::Done(Outcome::Repeated(outcome))),
             Decision::Ready(commit, block) => (commit, block),

@@ -250,7 +250,10 @@ impl Cascade {
             }
         }
         if let Some(output) = output {
-            self.response_metadata.merge(&output.response_metadata);
+            let replied = !matches!(output.response, Response::None);
+            if replied && self.response_metadata.is_empty() {
+                self.response_metadata.clone_from(&output.response_metadata);
+            }
             self.answers.push(Answer {
                 trigger: event,
                 order,

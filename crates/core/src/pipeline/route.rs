@@ -9,6 +9,7 @@ use crate::kit::Inner;
 use crate::model::{ChannelId, InboundMessage, OrganizationId, ParticipantId, Room, RoomId};
 use crate::router::RouteRequest;
 use crate::store::RoomSnapshot;
+use crate::sync::inside::Inside;
 use crate::sync::queue::Ticket;
 
 /// What first messages are serialised by: two of one sender make one room.
@@ -35,6 +36,7 @@ pub(super) async fn route(
         message.channel_id.clone(),
         message.sender_id.clone(),
     );
+    Inside::check_turn(inner.id, &key)?;
     let turn = inner.routes.enqueue(key, usize::MAX);
     if let Some(turn) = &turn {
         turn.turn().await;
@@ -65,6 +67,7 @@ async fn named(inner: &Arc<Inner>, scope: &Scope, id: &RoomId) -> Result<RoomSna
     if let Some(room) = inner.store.room(id).await? {
         return visible(room);
     }
+    check_id(id)?;
     match create_room(inner, new_room(inner, scope, id.clone())).await {
         Err(error) if error.kind() == ErrorKind::RoomAlreadyExists => {
             let room = inner.store.room(id).await?;
@@ -81,10 +84,20 @@ fn new_room(inner: &Inner, scope: &Scope, id: RoomId) -> Room {
     room
 }
 
+/// Refuses an id that no room may have.
+pub(crate) fn check_id(id: &RoomId) -> Result<()> {
+    if id.as_str().trim().is_empty() {
+        let problem = "room_id: must not be empty";
+        return Err(Error::new(ErrorKind::InvalidInput, problem));
+    }
+    Ok(())
+}
+
 /// Stores a new room and tells of it.
 pub(crate) async fn create_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
     let room = inner.store.create_room(room).await?;
     tracing::info!(room_id = %room.room.id, "room created");
+    inner.load_hooks(&room.room).await;
     announce_created(inner, &room);
     Ok(room)
 }

@@ -8,22 +8,32 @@ use std::sync::Arc;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::RoomId;
+use crate::pipeline::RouteKey;
 
 tokio::task_local! {
     static INSIDE: Inside;
 }
 
-/// The rooms whose locks are held further up; each of the kit with this number.
+/// What is held further up and waited for by others; each of the kit with this number.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inside {
-    locked: Option<Arc<Locked>>,
+    held: Option<Arc<Held>>,
 }
 
 #[derive(Debug)]
-struct Locked {
+struct Held {
     kit: u64,
-    room: RoomId,
-    outer: Option<Arc<Locked>>,
+    what: Turn,
+    outer: Option<Arc<Held>>,
+}
+
+/// Something that one at a time has.
+#[derive(Debug, PartialEq, Eq)]
+enum Turn {
+    /// The lock of a room.
+    Room(RoomId),
+    /// The turn of a sender whose messages are routed one after the other.
+    Sender(RouteKey),
 }
 
 impl Inside {
@@ -39,13 +49,18 @@ impl Inside {
 
     /// A place under the lock of a room.
     pub(crate) fn under_lock(kit: u64, room: &RoomId) -> Self {
-        let outer = Self::current().and_then(|inside| inside.locked);
+        Self::holding(kit, Turn::Room(room.clone()))
+    }
+
+    /// A place in the turn of a sender.
+    pub(crate) fn in_turn(kit: u64, sender: &RouteKey) -> Self {
+        Self::holding(kit, Turn::Sender(sender.clone()))
+    }
+
+    fn holding(kit: u64, what: Turn) -> Self {
+        let outer = Self::current().and_then(|inside| inside.held);
         Self {
-            locked: Some(Arc::new(Locked {
-                kit,
-                room: room.clone(),
-                outer,
-            })),
+            held: Some(Arc::new(Held { kit, what, outer })),
         }
     }
 
@@ -56,17 +71,39 @@ impl Inside {
 
     /// Refuses to lock a room that is locked further up, which would wait for itself.
     pub(crate) fn check(kit: u64, room: &RoomId) -> Result<()> {
-        let inside = Self::current();
-        let mut next = inside.as_ref().and_then(|inside| inside.locked.as_ref());
-        while let Some(locked) = next {
-            if locked.kit == kit && locked.room == *room {
-                return Err(Error::new(
-                    ErrorKind::InsideRoomLock,
-                    format!("called from a hook that runs under the lock of room {room}"),
-                ));
-            }
-            next = locked.outer.as_ref();
-        }
-        Ok(())
+        let is_held = Self::holds(kit, |what| matches!(what, Turn::Room(held) if held == room));
+        refuse(is_held, || {
+            format!("called from a hook that runs under the lock of room {room}")
+        })
     }
+
+    /// Refuses to wait for the turn of a sender whose turn it is further up.
+    pub(crate) fn check_turn(kit: u64, sender: &RouteKey) -> Result<()> {
+        let is_held = Self::holds(
+            kit,
+            |what| matches!(what, Turn::Sender(held) if held == sender),
+        );
+        refuse(is_held, || {
+            "called while an earlier message of the same sender is taken in".to_owned()
+        })
+    }
+
+    fn holds(kit: u64, is: impl Fn(&Turn) -> bool) -> bool {
+        let inside = Self::current();
+        let mut next = inside.as_ref().and_then(|inside| inside.held.as_ref());
+        while let Some(held) = next {
+            if held.kit == kit && is(&held.what) {
+                return true;
+            }
+            next = held.outer.as_ref();
+        }
+        false
+    }
+}
+
+fn refuse(is_held: bool, why: impl FnOnce() -> String) -> Result<()> {
+    if is_held {
+        return Err(Error::new(ErrorKind::InsideRoomLock, why()));
+    }
+    Ok(())
 }

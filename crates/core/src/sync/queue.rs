@@ -164,6 +164,10 @@ pub(crate) struct Ticket<K: Eq + Hash + Clone> {
 }
 
 impl<K: Eq + Hash + Clone> Ticket<K> {
+    pub(crate) fn key(&self) -> &K {
+        &self.key
+    }
+
     /// Returns when this place is the head of its queue.
     pub(crate) async fn turn(&self) {
         let Some(waiter) = &self.waiter else { return };

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 
@@ -22,6 +22,8 @@ pub(crate) struct Tasks {
     state: Mutex<State>,
     /// What runs in callers' tasks.
     in_place: AtomicUsize,
+    /// Set once nothing may begin any more; what is under way by then has been counted before.
+    ended: AtomicBool,
     idle: Notify,
 }
 
@@ -84,13 +86,16 @@ impl Tasks {
     /// Runs `future` to its end whatever becomes of the caller, who may drop this one at any await.
     ///
     /// It is polled once in place, where most of them end; only one that has to wait becomes a task.
-    /// Returns `None` when the kit went away first.
+    /// Returns `None` when the kit went away first, or had before.
     pub(crate) async fn run_to_end<T: Send + 'static>(
         self: &Arc<Self>,
         mut future: BoxFuture<'static, T>,
     ) -> Option<Result<T, Panicked>> {
-        self.in_place.fetch_add(1, Ordering::AcqRel);
+        self.in_place.fetch_add(1, Ordering::SeqCst);
         let in_place = InPlace(self);
+        if self.ended.load(Ordering::SeqCst) {
+            return None;
+        }
         let at_once = poll_fn(|cx| {
             let mut guarded = AssertUnwindSafe(future.as_mut()).catch_unwind();
             match guarded.poll_unpin(cx) {
@@ -114,7 +119,7 @@ impl Tasks {
 
     /// How many things are under way.
     pub(crate) fn running(&self) -> usize {
-        lock(&self.state).running.len() + self.in_place.load(Ordering::Acquire)
+        lock(&self.state).running.len() + self.in_place.load(Ordering::SeqCst)
     }
 
     /// Returns when nothing is under way.
@@ -133,6 +138,7 @@ impl Tasks {
         let handles: Vec<_> = {
             let mut state = lock(&self.state);
             state.aborted = true;
+            self.ended.store(true, Ordering::SeqCst);
             state
                 .running
                 .values_mut()
@@ -160,7 +166,7 @@ impl Drop for Running {
 
 impl Drop for InPlace<'_> {
     fn drop(&mut self) {
-        if self.0.in_place.fetch_sub(1, Ordering::AcqRel) == 1 {
+        if self.0.in_place.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.0.idle.notify_waiters();
         }
     }

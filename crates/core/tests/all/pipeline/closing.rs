@@ -1,12 +1,16 @@
 //! Closing and dropping a kit: what is under way ends, or is named; no task is left behind.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use roomkit_core::hook::AfterBroadcast;
-use roomkit_core::{ChannelOutput, RoomKit};
+use futures_util::FutureExt;
+use roomkit_core::hook::{AfterBroadcast, OnChannelAttached, OnChannelMuted, OnRoomClosed};
+use roomkit_core::model::{ChannelId, ChannelType, EventContent, RoomStatus};
+use roomkit_core::{Channel, ChannelOutput, RoomKit};
+use tokio::sync::Notify;
 
+use super::scripted_store::ScriptedStore;
 use super::support::{Agent, Transport, room_of, say, shared};
 
 fn thinker(seconds: u64) -> Agent {
@@ -95,4 +99,120 @@ async fn dropping_the_last_handle_leaves_no_task_behind() {
     }
     assert_eq!(metrics.num_alive_tasks(), before);
     assert_eq!(done.load(Ordering::SeqCst), 0);
+}
+
+/// A call that was let in before the kit closed, and gets no further until it is closed.
+#[tokio::test]
+async fn a_call_that_comes_to_its_pass_after_the_close_is_refused() {
+    let (gate, shut) = (Arc::new(Notify::new()), Arc::new(AtomicBool::new(false)));
+    let (opens, is_shut) = (Arc::clone(&gate), Arc::clone(&shut));
+    let store = ScriptedStore::new(move |call| {
+        let waits = call == "room" && is_shut.swap(false, Ordering::SeqCst);
+        let opens = Arc::clone(&opens);
+        async move {
+            if waits {
+                opens.notified().await;
+            }
+            Ok(())
+        }
+    });
+    let kit = RoomKit::builder().store(store).build().unwrap();
+    room_of(&kit, vec![shared(&Transport::new("a"))]).await;
+    shut.store(true, Ordering::SeqCst);
+    let late = EventContent::text("late");
+    let mut call = kit.send_event("r", "a", late).into_future();
+    assert!((&mut call).now_or_never().is_none());
+    let closed = kit.close(Duration::from_secs(1)).await.unwrap();
+    assert!(closed.is_clean());
+    gate.notify_one();
+    assert_eq!(call.await.unwrap_err().code(), "kit_closed");
+    assert_eq!(kit.mute("r", "a").await.unwrap_err().code(), "kit_closed");
+    assert_eq!(kit.room("r").await.unwrap().event_count, 1);
+}
+
+/// A channel that does not let go.
+struct Clinging(ChannelId);
+
+#[async_trait::async_trait]
+impl Channel for Clinging {
+    fn id(&self) -> &ChannelId {
+        &self.0
+    }
+
+    fn channel_type(&self) -> ChannelType {
+        ChannelType::Webhook
+    }
+
+    async fn close(&self) {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn parts_that_do_not_close_hold_up_a_close_for_their_deadline_alone() {
+    for hangs in [true, false] {
+        let store = ScriptedStore::new(move |call| async move {
+            if call == "close" {
+                assert!(hangs, "broken store");
+                std::future::pending::<()>().await;
+            }
+            Ok(())
+        });
+        let kit = RoomKit::builder().store(store).build().unwrap();
+        for number in 0..50 {
+            kit.register_channel(Clinging(format!("c{number}").into()))
+                .unwrap();
+        }
+        let started = tokio::time::Instant::now();
+        let error = kit.close(Duration::from_secs(5)).await.unwrap_err();
+        assert_eq!(error.code(), "store_failed");
+        assert!(started.elapsed() <= Duration::from_secs(10));
+    }
+}
+
+/// Changes of a room are told of whatever becomes of the caller once they have begun.
+#[tokio::test]
+async fn a_change_whose_caller_goes_away_is_made_and_told_or_neither() {
+    for polls in 0..12 {
+        let store = ScriptedStore::new(|_| async {
+            tokio::task::yield_now().await;
+            Ok(())
+        });
+        let kit = RoomKit::builder().store(store).build().unwrap();
+        room_of(&kit, vec![shared(&Transport::new("a"))]).await;
+        kit.register_channel(Transport::new("b")).unwrap();
+        let told = Arc::new(AtomicUsize::new(0));
+        let tell = |amount: usize| {
+            let told = Arc::clone(&told);
+            move |_, _| {
+                told.fetch_add(amount, Ordering::SeqCst);
+                async {}
+            }
+        };
+        kit.wait_idle().await;
+        kit.hook(OnChannelAttached, "attached", tell(1));
+        kit.hook(OnChannelMuted, "muted", tell(10));
+        kit.hook(OnRoomClosed, "closed", tell(100));
+        give_up_after(polls, kit.attach_channel("r", "b").into_future()).await;
+        kit.wait_idle().await;
+        give_up_after(polls, kit.mute("r", "a")).await;
+        kit.wait_idle().await;
+        give_up_after(polls, kit.close_room("r")).await;
+        kit.wait_idle().await;
+        let made = usize::from(kit.binding("r", "b").await.is_ok())
+            + usize::from(kit.binding("r", "a").await.unwrap().muted) * 10
+            + usize::from(kit.room("r").await.unwrap().status == RoomStatus::Closed) * 100;
+        assert_eq!(told.load(Ordering::SeqCst), made, "{polls}");
+        assert_eq!(made, if polls == 0 { 0 } else { 111 }, "{polls}");
+    }
+}
+
+async fn give_up_after(polls: usize, call: impl Future) {
+    let mut call = Box::pin(call);
+    for _ in 0..polls {
+        if (&mut call).now_or_never().is_some() {
+            return;
+        }
+        tokio::task::yield_now().await;
+    }
 }

@@ -6,11 +6,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use roomkit_core::hook::{
     AfterBroadcast, BeforeBroadcast, FailurePolicy, Hook, HookOptions, HookPoint, HookResult,
-    HookTrigger, HookVerdict, InjectedEvent, OnChannelAttached, OnRoomCreated, OnTaskCreated,
-    RoomHooks,
+    HookTrigger, HookVerdict, InjectedEvent, OnChannelAttached, OnChannelMuted, OnRoomClosed,
+    OnRoomCreated, OnTaskCreated, RoomHooks,
 };
-use roomkit_core::model::{ChannelType, Room, TextContent};
-use roomkit_core::{RoomKit, RoomOptions};
+use roomkit_core::model::{ChannelType, Metadata, Room, TextContent};
+use roomkit_core::store::{ConversationStore, MemoryStore};
+use roomkit_core::{Error, ErrorKind, Result, RoomKit, RoomOptions, WeakKit};
 
 use super::support::{Agent, Transport, room_of, say, shared, timeline_texts};
 
@@ -420,4 +421,94 @@ async fn a_hook_that_fails_at_a_point_of_a_channels_own_is_told_of() {
             format!("hook_timeout slow {trigger} took longer than 1000 ms"),
         ]
     );
+}
+
+/// The hooks that a room has of its own: observers of its life.
+#[derive(Debug)]
+struct Diary(Arc<Mutex<Vec<&'static str>>>);
+
+#[async_trait]
+impl RoomHooks for Diary {
+    async fn hooks_of(&self, _room: &Room) -> Result<Vec<Hook>> {
+        let entry = |name: &'static str| {
+            let diary = Arc::clone(&self.0);
+            move |_, _| {
+                diary.lock().unwrap().push(name);
+                async {}
+            }
+        };
+        Ok(vec![
+            Hook::new(OnRoomCreated, "diary", entry("created")),
+            Hook::new(OnChannelAttached, "diary", entry("attached")),
+            Hook::new(OnChannelMuted, "diary", entry("muted")),
+            Hook::new(OnRoomClosed, "diary", entry("closed")),
+        ])
+    }
+}
+
+#[tokio::test]
+async fn a_rooms_own_observers_see_its_life_before_its_first_event_too() {
+    let store: Arc<dyn ConversationStore> = Arc::new(MemoryStore::new());
+    let diary = Arc::new(Mutex::new(Vec::new()));
+    let kit = || {
+        let kit = RoomKit::builder()
+            .store(Arc::clone(&store))
+            .room_hooks(Arc::new(Diary(Arc::clone(&diary))))
+            .build()
+            .unwrap();
+        for channel in ["a", "b", "c"] {
+            kit.register_channel(Transport::new(channel)).unwrap();
+        }
+        kit
+    };
+    let first = kit();
+    first.create_room("r").await.unwrap();
+    first.attach_channel("r", "a").await.unwrap();
+    first.wait_idle().await;
+    let restarted = kit();
+    restarted.mute("r", "a").await.unwrap();
+    restarted.wait_idle().await;
+    let restarted = kit();
+    restarted
+        .process_inbound(say("b", "u", "hi"))
+        .await
+        .unwrap();
+    restarted.wait_idle().await;
+    let restarted = kit();
+    restarted.close_room("r").await.unwrap();
+    restarted.wait_idle().await;
+    let expected = ["created", "attached", "muted", "attached", "closed"];
+    assert_eq!(*diary.lock().unwrap(), expected);
+}
+
+/// Is asked under the room's lock, and asks its kit for what it would wait for.
+#[derive(Debug, Default)]
+struct Entangled(Mutex<Option<WeakKit>>);
+
+#[async_trait]
+impl RoomHooks for Entangled {
+    async fn hooks_of(&self, room: &Room) -> Result<Vec<Hook>> {
+        let kit = self.0.lock().unwrap().clone();
+        let Some(kit) = kit.and_then(|kit| kit.upgrade()) else {
+            return Err(Error::new(ErrorKind::StoreFailed, "not yet"));
+        };
+        let set = kit.update_room_metadata(room.id.clone(), Metadata::new().with("seen", true));
+        assert_eq!(set.await.unwrap_err().code(), "inside_room_lock");
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_provider_of_hooks_does_not_wait_for_the_lock_that_it_is_asked_under() {
+    let provider = Arc::new(Entangled::default());
+    let kit = RoomKit::builder()
+        .room_hooks(Arc::clone(&provider) as Arc<dyn RoomHooks>)
+        .build()
+        .unwrap();
+    room_of(&kit, vec![shared(&Transport::new("a"))]).await;
+    *provider.0.lock().unwrap() = Some(kit.downgrade());
+    let started = tokio::time::Instant::now();
+    let result = kit.process_inbound(say("a", "u", "hi")).await.unwrap();
+    assert!(!result.blocked);
+    assert_eq!(started.elapsed().as_secs(), 0);
 }

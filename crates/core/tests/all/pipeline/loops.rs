@@ -229,3 +229,20 @@ async fn a_rate_that_no_conversation_has_is_broken_off() {
     assert!(bots <= 60, "{bots} bot messages for one of a person");
     sides.assert_told_once();
 }
+
+#[test]
+fn a_guard_keeps_no_more_in_mind_than_it_says() {
+    let build = |max_repeats| {
+        RoomKit::builder()
+            .loop_guard(LoopGuard {
+                max_repeats,
+                ..LoopGuard::default()
+            })
+            .build()
+    };
+    assert!(build(LoopGuard::MOST_REPEATS).is_ok());
+    for beyond in [LoopGuard::MOST_REPEATS + 1, usize::MAX] {
+        let error = build(beyond).unwrap_err();
+        assert!(error.to_string().starts_with("invalid_input: max_repeats"));
+    }
+}

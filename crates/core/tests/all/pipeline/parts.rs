@@ -1,17 +1,21 @@
 //! Parts that are plugged in and panic, hang, fail or answer with what cannot be: they harm nothing else.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use roomkit_core::hook::{BeforeBroadcast, HookResult, InjectedEvent};
+use roomkit_core::hook::{BeforeBroadcast, Hook, HookResult, InjectedEvent};
 use roomkit_core::model::{
     ChannelBinding, ChannelCategory, ChannelId, ChannelType, EventContent, InboundMessage,
     RoomEvent,
 };
 use roomkit_core::router::ContentTranscoder;
-use roomkit_core::{Channel, ChannelOutput, EventDraft, Reply, Result, RoomContext, RoomKit};
+use roomkit_core::{
+    Channel, ChannelOutput, Error, ErrorKind, EventDraft, Reply, Result, RoomContext, RoomKit,
+};
 
+use super::scripted_store::ScriptedStore;
 use super::support::{Agent, Transport, room_of, say, shared};
 
 /// Panics or hangs on whatever is for the channel `bad`.
@@ -196,4 +200,43 @@ async fn a_channel_that_makes_an_event_of_another_room_has_failed() {
     let error = kit.process_inbound(elsewhere).await.unwrap_err();
     assert_eq!(error.code(), "channel_failed");
     assert_eq!(kit.room("s").await.unwrap().event_count, 0);
+}
+
+#[tokio::test]
+async fn a_room_that_changes_while_a_channel_is_attached_by_a_message_is_decided_on_anew() {
+    let conflicts = Arc::new(AtomicBool::new(true));
+    let store = ScriptedStore::new(move |call| {
+        let conflict = call == "commit" && conflicts.swap(false, Ordering::SeqCst);
+        async move {
+            match conflict {
+                true => Err(Error::new(ErrorKind::VersionConflict, "another was faster")),
+                false => Ok(()),
+            }
+        }
+    });
+    let kit = RoomKit::builder().store(store).build().unwrap();
+    kit.create_room("r").await.unwrap();
+    kit.register_channel(Transport::new("a")).unwrap();
+    let result = kit.process_inbound(say("a", "u", "hi")).await.unwrap();
+    assert_eq!(result.event.unwrap().index, 1);
+    assert!(kit.binding("r", "a").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_room_that_could_not_be_deleted_keeps_its_hooks() {
+    let store = ScriptedStore::new(|call| async move {
+        match call {
+            "delete_room" => Err(Error::new(ErrorKind::StoreFailed, "disk full")),
+            _ => Ok(()),
+        }
+    });
+    let kit = RoomKit::builder().store(store).build().unwrap();
+    room_of(&kit, vec![shared(&Transport::new("a"))]).await;
+    let moderate = Hook::new(BeforeBroadcast, "moderate", |_, _| async {
+        HookResult::block("not here")
+    });
+    kit.add_room_hook("r", moderate).await.unwrap();
+    assert!(kit.delete_room("r").await.is_err());
+    let result = kit.process_inbound(say("a", "u", "hi")).await.unwrap();
+    assert!(result.blocked);
 }

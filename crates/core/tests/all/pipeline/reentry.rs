@@ -246,3 +246,25 @@ async fn an_agent_may_send_into_its_own_room_during_its_turn() {
     assert_eq!(timeline_texts(&kit).await, ["work", "half way", "done"]);
     assert_eq!(agent.heard(), [2, 3]);
 }
+
+#[tokio::test]
+async fn the_result_has_the_metadata_of_the_agent_that_replied_first() {
+    let kit = RoomKit::new();
+    let user = Transport::new("user");
+    let agent = |id: &'static str| {
+        Agent::new(id, move |event, _| async move {
+            let mut output = match event.chain_depth {
+                0 => ChannelOutput::text("hi"),
+                _ => ChannelOutput::none(),
+            };
+            output.response_metadata.insert("model", id);
+            output.response_metadata.insert(id, event.chain_depth);
+            Ok(output)
+        })
+    };
+    let (x, y) = (agent("x"), agent("y"));
+    room_of(&kit, vec![shared(&user), shared(&x), shared(&y)]).await;
+    let result = kit.process_inbound(say("user", "u", "hi")).await.unwrap();
+    let expected = [("model", "x".into()), ("x", serde_json::json!(0))];
+    assert_eq!(result.response_metadata, expected.into_iter().collect());
+}

@@ -178,3 +178,37 @@ async fn limits_of_time_may_be_as_long_as_can_be() {
     assert!(!result.blocked);
     assert_eq!(b.texts(), ["1"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_new_rate_holds_from_the_next_delivery_on() {
+    let limit = |max_per_hour| RateLimit {
+        max_per_hour: Some(max_per_hour),
+        ..RateLimit::default()
+    };
+    let sms = Transport::new("sms");
+    let kit = kit_with(&sms, None, Some(limit(1.0))).await;
+    kit.process_inbound(say("a", "u", "1")).await.unwrap();
+    kit.attach_channel("r", "sms")
+        .rate_limit(limit(36_000.0))
+        .await
+        .unwrap();
+    let started = tokio::time::Instant::now();
+    kit.process_inbound(say("a", "u", "2")).await.unwrap();
+    assert_eq!(started.elapsed().as_secs(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_channel_registered_in_place_of_one_that_failed_starts_afresh() {
+    let failing = Transport::new("sms")
+        .outcomes(|_| DeliveryOutcome::failed_retryable("provider_down", "try later"));
+    let kit = kit_with(&failing, None, None).await;
+    for _ in 0..6 {
+        kit.process_inbound(say("a", "u", "x")).await.unwrap();
+    }
+    assert_eq!(failing.calls(), 5, "its breaker is open");
+    kit.unregister_channel("sms").unwrap();
+    let working = Transport::new("sms");
+    kit.register_channel(working.clone()).unwrap();
+    kit.process_inbound(say("a", "u", "y")).await.unwrap();
+    assert_eq!(working.texts(), ["y"]);
+}

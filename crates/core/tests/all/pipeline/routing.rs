@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use roomkit_core::model::{ChannelType, InboundMessage, RoomId, TextContent};
+use roomkit_core::hook::{BeforeBroadcast, HookResult};
+use roomkit_core::model::{ChannelId, ChannelType, InboundMessage, RoomId, TextContent};
 use roomkit_core::router::{InboundRoomRouter, RouteRequest};
-use roomkit_core::{RoomKit, RoomOptions};
+use roomkit_core::{Channel, EventDraft, Result, RoomContext, RoomKit, RoomOptions, WeakKit};
 
 use super::support::Transport;
 
@@ -143,4 +144,70 @@ async fn a_thread_reply_points_at_the_root_whatever_it_was_given() {
     assert_eq!(reply.parent_event_id.as_ref(), Some(&root.id));
     assert_eq!(deeper.parent_event_id.as_ref(), Some(&root.id));
     assert_eq!(lost.parent_event_id, None);
+}
+
+#[tokio::test]
+async fn a_message_makes_no_room_without_a_name() {
+    let kit = RoomKit::new();
+    kit.register_channel(Transport::new("a")).unwrap();
+    for id in ["", "  "] {
+        let message = InboundMessage::text("a", "u", "hi").in_room(id);
+        let error = kit.process_inbound(message).await.unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "invalid_input: room_id: must not be empty"
+        );
+        assert_eq!(kit.room(id).await.unwrap_err().code(), "room_not_found");
+    }
+}
+
+/// Brings in a message of the sender whose message is being taken in.
+async fn bring_in_another(kit: &WeakKit) {
+    let another = InboundMessage::text("batch", "u", "another");
+    let refused = kit.upgrade().unwrap().process_inbound(another).await;
+    assert_eq!(refused.unwrap_err().code(), "inside_room_lock");
+}
+
+/// A channel that finds several messages in one.
+struct Batch(ChannelId, WeakKit);
+
+#[async_trait]
+impl Channel for Batch {
+    fn id(&self) -> &ChannelId {
+        &self.0
+    }
+
+    fn channel_type(&self) -> ChannelType {
+        ChannelType::Webhook
+    }
+
+    async fn handle_inbound(
+        &self,
+        message: InboundMessage,
+        context: &RoomContext,
+    ) -> Result<EventDraft> {
+        bring_in_another(&self.1).await;
+        let channel_type = self.channel_type();
+        Ok(EventDraft::inbound(message, channel_type, None, context))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_waits_for_the_turn_of_a_sender_whose_turn_it_is() {
+    let kit = RoomKit::new();
+    kit.register_channel(Batch("batch".into(), kit.downgrade()))
+        .unwrap();
+    let weak = kit.downgrade();
+    kit.hook(BeforeBroadcast, "bring_in", move |_, _| {
+        let weak = weak.clone();
+        async move {
+            bring_in_another(&weak).await;
+            HookResult::allow()
+        }
+    });
+    let started = tokio::time::Instant::now();
+    let message = InboundMessage::text("batch", "u", "one");
+    let result = kit.process_inbound(message).await.unwrap();
+    assert_eq!(result.event.unwrap().text(), Some("one"));
+    assert_eq!(started.elapsed().as_secs(), 0);
 }

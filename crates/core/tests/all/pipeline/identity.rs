@@ -1,0 +1,111 @@
+//! Who a sender is: what is stored of them, and what becomes of those whom nobody knows.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use roomkit_core::hook::{Hook, IdentityDecision, OnIdentityUnknown, RoomHooks};
+use roomkit_core::model::{
+    ChannelId, ChannelType, EventContent, IdentificationStatus, Identity, IdentityResult,
+    InboundMessage, Participant, ParticipantRole, Room,
+};
+use roomkit_core::store::RoomCommit;
+use roomkit_core::{IdentityResolver, Result, RoomContext, RoomKit};
+
+use super::support::{Transport, room_of, say, shared};
+
+/// Gives the same answer about everybody.
+#[derive(Debug)]
+struct Says(IdentityResult);
+
+#[async_trait]
+impl IdentityResolver for Says {
+    async fn resolve(
+        &self,
+        _message: &InboundMessage,
+        _context: &RoomContext,
+    ) -> Result<IdentityResult> {
+        Ok(self.0.clone())
+    }
+}
+
+async fn person(kit: &RoomKit) -> Participant {
+    let found = kit.store().participant(&"r".into(), &"alice".into()).await;
+    found.unwrap().unwrap()
+}
+
+#[tokio::test]
+async fn a_person_who_comes_over_another_channel_stays_what_they_are_in_the_room() {
+    let alice = IdentityResult::identified(Identity::new("alice"));
+    let kit = RoomKit::builder()
+        .identity(Arc::new(Says(alice)))
+        .build()
+        .unwrap();
+    let sms = Transport::new("sms").of_type(ChannelType::Sms);
+    let email = Transport::new("email").of_type(ChannelType::Email);
+    room_of(&kit, vec![shared(&sms), shared(&email)]).await;
+    let said = kit.process_inbound(say("sms", "+15550001111", "hi")).await;
+    let said = said.unwrap().event.unwrap();
+
+    let mut owner = person(&kit).await;
+    owner.role = ParticipantRole::Owner;
+    owner.display_name = Some("Alice".to_owned());
+    owner.metadata.insert("vip", true);
+    let mut commit = RoomCommit::new("r".into(), None, said.created_at);
+    commit.participants.push(owner.clone());
+    kit.store().commit(commit.into()).await.unwrap();
+
+    kit.process_inbound(say("email", "alice@example.com", "me again"))
+        .await
+        .unwrap();
+    owner.connected_via = ["sms", "email"].map(ChannelId::from).to_vec();
+    assert_eq!(person(&kit).await, owner);
+
+    let edit = EventContent::edit(said.id.clone(), EventContent::text("hello"));
+    let edit = InboundMessage::new("email", "alice@example.com", edit).in_room("r");
+    assert_eq!(kit.process_inbound(edit).await.unwrap().reason, None);
+}
+
+#[derive(Debug)]
+struct Strict;
+
+#[async_trait]
+impl RoomHooks for Strict {
+    async fn hooks_of(&self, _room: &Room) -> Result<Vec<Hook>> {
+        let reject = |_, _| async {
+            IdentityDecision::Reject {
+                reason: "members only".to_owned(),
+            }
+        };
+        Ok(vec![Hook::new(OnIdentityUnknown, "members_only", reject)])
+    }
+}
+
+#[tokio::test]
+async fn a_rooms_own_identity_hooks_hold_for_its_first_message() {
+    let kit = RoomKit::builder()
+        .identity(Arc::new(Says(IdentityResult::unknown())))
+        .room_hooks(Arc::new(Strict))
+        .build()
+        .unwrap();
+    room_of(&kit, vec![shared(&Transport::new("a"))]).await;
+    let result = kit.process_inbound(say("a", "stranger", "hi")).await;
+    assert_eq!(result.unwrap().reason.as_deref(), Some("identity_rejected"));
+}
+
+#[tokio::test]
+async fn a_challenge_reaches_a_sender_who_is_new_to_the_room() {
+    let mut challenge = IdentityResult::new(IdentificationStatus::ChallengeSent);
+    challenge.message = Some("Who are you?".to_owned());
+    let kit = RoomKit::builder()
+        .identity(Arc::new(Says(challenge)))
+        .build()
+        .unwrap();
+    let sms = Transport::new("sms");
+    kit.register_channel(sms.clone()).unwrap();
+    for times in 1..3 {
+        let message = InboundMessage::text("sms", "+15550001111", "hi");
+        let result = kit.process_inbound(message).await.unwrap();
+        assert_eq!(result.reason.as_deref(), Some("identity_challenge_sent"));
+        assert_eq!(sms.texts(), vec!["Who are you?"; times]);
+    }
+}
