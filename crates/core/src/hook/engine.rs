@@ -2,19 +2,22 @@
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet};
-use std::error::Error as StdError;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
+use std::task::Poll;
 
 use async_trait::async_trait;
 use foldhash::fast::RandomState;
 use futures_util::future::BoxFuture;
 
 use super::result::{HookAction, HookEffects};
-use super::{FailurePolicy, HookOptions, HookPoint, HookReturn, HookTrigger, IntoHookReturn};
+use super::{
+    BoxError, FailurePolicy, HookOptions, HookPoint, HookReturn, HookTrigger, IntoHookReturn,
+};
 use crate::clock::Clock;
 use crate::context::RoomContext;
 use crate::error::Result;
@@ -23,7 +26,6 @@ use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::tasks::Tasks;
 use crate::sync::{read, write};
 
-type BoxError = Box<dyn StdError + Send + Sync>;
 type Call<P, R> =
     Box<dyn Fn(P, RoomContext) -> BoxFuture<'static, Result<R, BoxError>> + Send + Sync>;
 
@@ -45,6 +47,8 @@ pub struct Hook {
     point: TypeId,
     trigger: HookTrigger,
     observes: bool,
+    /// Whether the options leave out some sources.
+    filters: bool,
     options: Arc<HookOptions>,
     /// A `Handler<P>` of the point whose `TypeId` is `point`.
     handler: Arc<dyn Any + Send + Sync>,
@@ -60,10 +64,9 @@ impl Hook {
         Fut: Future + Send + 'static,
         Fut::Output: IntoHookReturn<P::Returns>,
     {
-        let function = Arc::new(function);
         let call: Call<P::Payload, P::Returns> = Box::new(move |payload, context| {
-            let function = Arc::clone(&function);
-            Box::pin(async move { function(payload, context).await.into_hook_return() })
+            let answer = function(payload, context);
+            Box::pin(async move { answer.await.into_hook_return() })
         });
         Self::erase::<P>(options.into(), Handler::Decides(call))
     }
@@ -76,16 +79,16 @@ impl Hook {
         Fut: Future + Send + 'static,
         Fut::Output: IntoHookReturn<()>,
     {
-        let function = Arc::new(function);
         let call: Call<P::Payload, ()> = Box::new(move |payload, context| {
-            let function = Arc::clone(&function);
-            Box::pin(async move { function(payload, context).await.into_hook_return() })
+            let answer = function(payload, context);
+            Box::pin(async move { answer.await.into_hook_return() })
         });
         Self::erase::<P>(options.into(), Handler::Observes(call))
     }
 
     fn erase<P: HookPoint>(options: HookOptions, handler: Handler<P>) -> Self {
         Self {
+            filters: options.filters(),
             point: TypeId::of::<P>(),
             trigger: P::TRIGGER,
             observes: matches!(handler, Handler::Observes(_)),
@@ -329,12 +332,11 @@ impl HookEngine {
             let Some(Handler::Decides(call)) = hook.handler.downcast_ref::<Handler<P>>() else {
                 continue;
             };
-            if !hook.options.matches(P::source(&payload)) {
+            if hook.filters && !hook.options.matches(P::source(&payload)) {
                 continue;
             }
-            let answer = self
-                .guard(hook, call(payload.clone(), context.clone()))
-                .await;
+            let (given, room) = (payload.clone(), context.clone());
+            let answer = self.call(hook, || call(given, room)).await;
             let answer = answer
                 .map(|returned| returned.into_result(&payload))
                 .and_then(|result| match &result.action {
@@ -408,7 +410,7 @@ impl HookEngine {
             if !(hook.observes || P::MODE == super::HookMode::Async) {
                 continue;
             }
-            if !hook.options.matches(P::source(payload)) {
+            if hook.filters && !hook.options.matches(P::source(payload)) {
                 continue;
             }
             let (engine, list) = (Arc::clone(self), Arc::clone(&list));
@@ -423,9 +425,9 @@ impl HookEngine {
                 };
                 // A failure has been logged by then, and nobody waits for the answer.
                 let _ = match handler {
-                    Handler::Observes(call) => engine.guard(hook, call(payload, context)).await,
+                    Handler::Observes(call) => engine.call(hook, || call(payload, context)).await,
                     Handler::Decides(call) => {
-                        engine.guard(hook, call(payload, context)).await.map(drop)
+                        engine.call(hook, || call(payload, context)).await.map(drop)
                     }
                 };
             });
@@ -449,16 +451,28 @@ impl HookEngine {
             .is_some_and(|list| list.iter().any(holds))
     }
 
-    /// Waits for a hook within its time limit, and turns a panic into a failure.
-    async fn guard<R>(
+    /// Calls a hook within its time limit, and turns a panic into a failure.
+    async fn call<R>(
         &self,
         hook: &Hook,
-        answer: BoxFuture<'static, Result<R, BoxError>>,
+        call: impl FnOnce() -> BoxFuture<'static, Result<R, BoxError>> + Send,
     ) -> Result<R, HookFailure> {
-        match guard(&*self.clock, hook.options.timeout, pin!(answer)).await {
+        let panicked = || self.failure(hook, false, "panicked".to_owned());
+        let mut answer = catch_unwind(AssertUnwindSafe(call)).map_err(|_panic| panicked())?;
+        // Most hooks answer at once: they cost no more than the call and one poll.
+        let once = poll_fn(|cx| {
+            let poll = || answer.as_mut().poll(cx);
+            Poll::Ready(catch_unwind(AssertUnwindSafe(poll)))
+        });
+        let answer = match once.await {
+            Ok(Poll::Ready(answer)) => Ok(answer),
+            Ok(Poll::Pending) => guard(&*self.clock, hook.options.timeout, pin!(answer)).await,
+            Err(_panic) => Err(NoAnswer::Panicked),
+        };
+        match answer {
             Ok(Ok(returned)) => Ok(returned),
             Ok(Err(error)) => Err(self.failure(hook, false, error.to_string())),
-            Err(NoAnswer::Panicked) => Err(self.failure(hook, false, "panicked".to_owned())),
+            Err(NoAnswer::Panicked) => Err(panicked()),
             Err(NoAnswer::TookTooLong) => {
                 let limit = hook.options.timeout.as_millis();
                 Err(self.failure(hook, true, format!("took longer than {limit} ms")))

@@ -88,6 +88,11 @@ impl HookOptions {
         self
     }
 
+    /// Whether there is a source, or none at all, that these options leave out.
+    pub(crate) fn filters(&self) -> bool {
+        self.channel_types.is_some() || self.channel_ids.is_some() || self.directions.is_some()
+    }
+
     /// Whether a payload with this source passes all filters.
     pub(crate) fn matches(&self, source: Option<&EventSource>) -> bool {
         let accepts = |source: &EventSource| {
@@ -105,11 +110,7 @@ impl HookOptions {
         };
         match source {
             Some(source) => accepts(source),
-            None => {
-                self.channel_types.is_none()
-                    && self.channel_ids.is_none()
-                    && self.directions.is_none()
-            }
+            None => !self.filters(),
         }
     }
 }
