@@ -77,9 +77,12 @@ pub(crate) struct Inner {
     closing: close::Closing,
 }
 
-/// The registered channels; `None` holds the id of one that is being registered.
+/// The registered channels.
 #[derive(Default)]
-struct Channels(RwLock<HashMap<ChannelId, Option<Arc<dyn Channel>>, RandomState>>);
+struct Channels(RwLock<ChannelsById>);
+
+/// `None` holds the id of a channel that is being registered.
+type ChannelsById = HashMap<ChannelId, Option<Arc<dyn Channel>>, RandomState>;
 
 impl fmt::Debug for Channels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
