@@ -52,6 +52,19 @@ pub async fn run(out: &mut impl Write) -> Outcome {
         say(out, room, text, &result, &mut desk)?;
     }
 
+    // A change passes the same hooks as what it changes.
+    let first =
+        kit.process_inbound(InboundMessage::text("ws-guest", "guest", "Call me").in_room("lobby"));
+    let first = first.await?.event.ok_or("nothing was stored")?;
+    let text = "Call me at 555-010-9999";
+    let edit = InboundMessage::new(
+        "ws-guest",
+        "guest",
+        EventContent::edit(first.id.clone(), text),
+    );
+    let result = kit.process_inbound(edit.in_room("lobby")).await?;
+    say(out, "lobby", text, &result, &mut desk)?;
+
     // Observers and listeners run in the background; this is when all of them are done.
     kit.wait_idle().await;
     writeln!(out, "audit:")?;
@@ -89,23 +102,22 @@ fn say(
 fn add_deciding_hooks(kit: &RoomKit) {
     let first = HookOptions::new("profanity_filter").priority(-10);
     kit.hook(BeforeBroadcast, first, |event, _room| async move {
-        match event.text() {
-            Some(text) if text.contains("badword") => HookResult::block("mind your language"),
-            _ => HookResult::allow(),
+        let mut texts = event.content.texts().into_iter();
+        if texts.any(|text| text.contains("badword")) {
+            return HookResult::block("mind your language");
         }
+        HookResult::allow()
     });
 
+    // Not only in plain text: an edit or a caption could bring in a number as well.
     kit.hook(
         BeforeBroadcast,
         "phone_redactor",
         |mut event, _room| async move {
-            match event.text().and_then(without_phone_number) {
-                Some(redacted) => {
-                    event.set_text(redacted);
-                    HookResult::modify(event)
-                }
-                None => HookResult::allow(),
+            if event.map_texts(without_phone_number) {
+                return HookResult::modify(event);
             }
+            HookResult::allow()
         },
     );
 
@@ -165,7 +177,7 @@ fn add_onlookers(kit: &RoomKit) -> (Notes<(RoomId, u64, ChannelId)>, Notes<Strin
         }
     });
     let notes = alarms.clone();
-    kit.on("event_blocked", move |event| {
+    kit.on(FrameworkEventType::EventBlocked, move |event| {
         let notes = notes.clone();
         async move {
             let hook = event.data.get("hook_name").and_then(|name| name.as_str());

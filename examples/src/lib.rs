@@ -5,8 +5,9 @@ pub mod custom_channel;
 pub mod hooks;
 pub mod quickstart;
 pub mod turn_planner;
+pub mod turn_taking;
 
-use roomkit::prelude::{EventContent, RoomEvent};
+use roomkit::prelude::{EventType, RoomEvent};
 use roomkit::websocket::Connection;
 
 /// What an example comes to.
@@ -15,12 +16,12 @@ pub type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 /// Where an event came from and what it says, as `[channel] text`.
 #[must_use]
 pub fn line(event: &RoomEvent) -> String {
-    let text = match &event.content {
-        EventContent::Text(text) => &text.body,
-        EventContent::System(notice) => &notice.body,
-        other => other.type_name(),
+    let what = match event.event_type {
+        EventType::Edit => "edits: ",
+        _ => "",
     };
-    format!("[{}] {text}", event.source.channel_id)
+    let text = event.content.texts().join(" ");
+    format!("[{}] {what}{text}", event.source.channel_id)
 }
 
 /// The lines of the events that wait for a connection.

@@ -38,17 +38,16 @@ pub async fn run(out: &mut impl Write) -> Outcome {
         BeforeBroadcast,
         "profanity_filter",
         |event, _room| async move {
-            match event.text() {
-                Some(text) if text.contains("badword") => {
-                    HookResult::block("Message blocked by profanity filter")
-                }
-                _ => HookResult::allow(),
+            let mut texts = event.content.texts().into_iter();
+            if texts.any(|text| text.contains("badword")) {
+                return HookResult::block("Message blocked by profanity filter");
             }
+            HookResult::allow()
         },
     );
 
     // The call returns when the message and all that it caused is done, the answer included.
-    let hello = InboundMessage::text("ws-alice", "alice", "Hello everyone!");
+    let hello = InboundMessage::text("ws-alice", "alice", "Hello everyone!").in_room(ROOM);
     let result = kit.process_inbound(hello).await?;
     writeln!(
         out,
@@ -71,7 +70,7 @@ pub async fn run(out: &mut impl Write) -> Outcome {
         }
     }
 
-    let rude = InboundMessage::text("ws-alice", "alice", "You badword!");
+    let rude = InboundMessage::text("ws-alice", "alice", "You badword!").in_room(ROOM);
     let result = kit.process_inbound(rude).await?;
     let reason = result.reason.unwrap_or_default();
     writeln!(

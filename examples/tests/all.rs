@@ -31,6 +31,7 @@ prints! {
     hooks(out) => run(&mut out).await;
     quickstart(out) => run(&mut out).await;
     turn_planner(out) => run(&mut out);
+    turn_taking(out) => run(&mut out).await;
 }
 
 #[test]
@@ -44,6 +45,12 @@ fn every_example_is_tested() {
     programs.sort();
     assert_eq!(
         programs,
-        ["custom_channel", "hooks", "quickstart", "turn_planner"]
+        [
+            "custom_channel",
+            "hooks",
+            "quickstart",
+            "turn_planner",
+            "turn_taking"
+        ]
     );
 }

@@ -15,16 +15,21 @@ use crate::store::{ConversationStore, EventQuery, RoomSnapshot};
 /// How many stored events are looked at, at most, to find the visible ones that were asked for.
 const MOST_SCANNED: usize = 2_000;
 
-/// A room as it was when the context was made; a clone is a few reference counts.
+/// A room as it was when the context was made; a clone is a reference count.
 ///
 /// A hook's context reads the whole timeline. A channel's context is bound to that channel as its
 /// reader: history comes filtered by the visibility stamped on each event (RFC §7.5 rule 8).
 #[derive(Clone)]
 pub struct RoomContext {
+    seen: Arc<Seen>,
+    reader: Option<ChannelId>,
+}
+
+/// What all contexts of one moment share.
+struct Seen {
     snapshot: RoomSnapshot,
     store: Arc<dyn ConversationStore>,
     clock: Arc<dyn Clock>,
-    reader: Option<ChannelId>,
 }
 
 /// The last events of a room, oldest first, and whether they are all there are.
@@ -43,9 +48,11 @@ impl RoomContext {
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
-            snapshot,
-            store,
-            clock,
+            seen: Arc::new(Seen {
+                snapshot,
+                store,
+                clock,
+            }),
             reader: None,
         }
     }
@@ -53,33 +60,33 @@ impl RoomContext {
     /// The same room as `channel` may know it.
     pub(crate) fn for_reader(&self, channel: &ChannelId) -> Self {
         Self {
+            seen: Arc::clone(&self.seen),
             reader: Some(channel.clone()),
-            ..self.clone()
         }
     }
 
     /// The room.
     #[must_use]
     pub fn room(&self) -> &Arc<Room> {
-        &self.snapshot.room
+        &self.seen.snapshot.room
     }
 
     /// The room's id.
     #[must_use]
     pub fn room_id(&self) -> &RoomId {
-        &self.snapshot.room.id
+        &self.seen.snapshot.room.id
     }
 
     /// The channels attached to the room, in the order in which they were attached.
     #[must_use]
     pub fn bindings(&self) -> &[Arc<ChannelBinding>] {
-        &self.snapshot.bindings
+        &self.seen.snapshot.bindings
     }
 
     /// The binding of one channel.
     #[must_use]
     pub fn binding(&self, channel: &ChannelId) -> Option<&Arc<ChannelBinding>> {
-        self.snapshot.binding(channel)
+        self.seen.snapshot.binding(channel)
     }
 
     /// Every binding but that of one channel.
@@ -104,7 +111,7 @@ impl RoomContext {
     /// # Errors
     /// Where the store cannot be read.
     pub async fn participants(&self) -> Result<Vec<Participant>> {
-        self.store.participants(self.room_id()).await
+        self.seen.store.participants(self.room_id()).await
     }
 
     /// One person of the room.
@@ -112,7 +119,7 @@ impl RoomContext {
     /// # Errors
     /// Where the store cannot be read.
     pub async fn participant(&self, id: &ParticipantId) -> Result<Option<Participant>> {
-        self.store.participant(self.room_id(), id).await
+        self.seen.store.participant(self.room_id(), id).await
     }
 
     /// One event of the room, if the reader of this context may see it.
@@ -120,7 +127,7 @@ impl RoomContext {
     /// # Errors
     /// Where the store cannot be read.
     pub async fn event(&self, id: &crate::model::EventId) -> Result<Option<Arc<RoomEvent>>> {
-        let event = self.store.event(self.room_id(), id).await?;
+        let event = self.seen.store.event(self.room_id(), id).await?;
         Ok(event.filter(|event| self.shows(event)))
     }
 
@@ -137,7 +144,7 @@ impl RoomContext {
         loop {
             let page = limit.saturating_sub(newest_first.len()).clamp(1, 200);
             let query = EventQuery::last(page).before_opt(before);
-            let events = self.store.events(self.room_id(), &query).await?;
+            let events = self.seen.store.events(self.room_id(), &query).await?;
             scanned += events.len();
             before = events.first().map(|event| event.index);
             let at_start = events.len() < page || before == Some(0);
@@ -174,13 +181,13 @@ impl RoomContext {
     /// The time of the kit's clock.
     #[must_use]
     pub fn now(&self) -> DateTime<Utc> {
-        self.clock.now()
+        self.seen.clock.now()
     }
 
     /// A new task for this room.
     #[must_use]
     pub fn task(&self, title: impl Into<String>) -> Task {
-        Task::new(self.room_id(), title, self.clock.now())
+        Task::new(self.room_id(), title, self.seen.clock.now())
     }
 
     /// A new observation about this room; the channel is this context's reader, else `system`.
@@ -194,7 +201,13 @@ impl RoomContext {
             .reader
             .clone()
             .unwrap_or_else(|| ChannelId::from("system"));
-        Observation::new(self.room_id(), channel, category, content, self.clock.now())
+        Observation::new(
+            self.room_id(),
+            channel,
+            category,
+            content,
+            self.seen.clock.now(),
+        )
     }
 }
 

@@ -106,6 +106,20 @@ impl EventDraft {
         });
     }
 
+    /// Replaces each text that people read for which `change` returns another, wherever the content
+    /// has it: also captions, parts and the new content of an edit
+    /// ([`EventContent::texts`]). Returns whether anything was replaced.
+    pub fn map_texts(&mut self, change: impl FnMut(&str) -> Option<String>) -> bool {
+        let replacements: Vec<_> = self.content.texts().into_iter().map(change).collect();
+        if replacements.iter().all(Option::is_none) {
+            return false;
+        }
+        let mut replacements = replacements.into_iter();
+        self.edit()
+            .content
+            .map_texts(|_| replacements.next().flatten())
+    }
+
     /// Sets who may see the event.
     pub fn set_visibility(&mut self, visibility: impl Into<Visibility>) {
         self.edit().visibility = visibility.into();

@@ -170,6 +170,11 @@ impl Error {
         self.0.retryable
     }
 
+    /// A failure of a channel itself; `message` says what it was doing, without message text.
+    pub fn channel(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::ChannelFailed, message)
+    }
+
     /// A part that was plugged in panicked where the call could not go on without it.
     pub(crate) fn panicked() -> Self {
         Self::new(ErrorKind::StoreFailed, "a part of the kit panicked")

@@ -5,5 +5,7 @@ pub mod prelude;
 // The root of the core holds what applications use, so all of it stands at this root too.
 pub use roomkit_core::*;
 
+#[cfg(feature = "testkit")]
+pub use roomkit_testkit as testkit;
 #[cfg(feature = "websocket")]
 pub use roomkit_websocket as websocket;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use roomkit_core::channel::StreamFrame;
 use roomkit_core::model::{
     ChannelBinding, ChannelCapabilities, ChannelId, ChannelType, DeliveryOutcome, RoomEvent, RoomId,
 };
@@ -10,7 +11,6 @@ use roomkit_core::{Channel, RoomContext, WeakKit};
 
 use crate::builder::WebSocketBuilder;
 use crate::connection::Connection;
-use crate::frame::Frame;
 use crate::id::ConnectionId;
 use crate::registry::Registry;
 
@@ -138,8 +138,22 @@ impl Channel for WebSocketChannel {
         _binding: &ChannelBinding,
         _context: &RoomContext,
     ) -> DeliveryOutcome {
-        let frame = Frame::from(Arc::clone(event));
-        self.0.registry.send(&event.room_id, &frame);
+        self.0.registry.send_event(event);
+        DeliveryOutcome::sent()
+    }
+
+    fn supports_streaming(&self) -> bool {
+        true
+    }
+
+    /// Queues a piece of an answer likewise.
+    async fn deliver_frame(
+        &self,
+        frame: &StreamFrame,
+        _binding: &ChannelBinding,
+        _context: &RoomContext,
+    ) -> DeliveryOutcome {
+        self.0.registry.send_frame(frame);
         DeliveryOutcome::sent()
     }
 

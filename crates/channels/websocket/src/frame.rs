@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use crate::live::LiveFrame;
+use crate::wire;
 use bytes::Bytes;
 use roomkit_core::model::{Metadata, RoomEvent, RoomId};
-use serde::Serialize;
 
 /// One message to a client; a clone is a reference count.
 ///
@@ -17,6 +18,9 @@ use serde::Serialize;
 pub enum Frame {
     /// An event of a room (`event`).
     Event(EventFrame),
+    /// A piece of an answer as it comes (`stream_start`, `stream_chunk`, `stream_end`,
+    /// `stream_replaced`, `stream_retracted`).
+    Stream(LiveFrame),
 }
 
 impl Frame {
@@ -25,6 +29,7 @@ impl Frame {
     pub fn room_id(&self) -> &RoomId {
         match self {
             Self::Event(frame) => &frame.event().room_id,
+            Self::Stream(frame) => frame.frame().room_id(),
         }
     }
 
@@ -33,6 +38,7 @@ impl Frame {
     pub fn event(&self) -> Option<&Arc<RoomEvent>> {
         match self {
             Self::Event(frame) => Some(frame.event()),
+            Self::Stream(frame) => frame.event(),
         }
     }
 
@@ -42,6 +48,7 @@ impl Frame {
     pub fn json(&self) -> Bytes {
         match self {
             Self::Event(frame) => frame.json(),
+            Self::Stream(frame) => frame.json(),
         }
     }
 }
@@ -99,29 +106,24 @@ impl fmt::Debug for EventFrame {
     }
 }
 
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Wire<'a> {
-    Event {
-        room_id: &'a RoomId,
-        event: &'a RoomEvent,
-    },
-}
-
 fn write(event: &RoomEvent) -> Bytes {
     let event = for_clients(event);
-    let frame = Wire::Event {
+    to_json(&wire::Frame::Event {
         room_id: &event.room_id,
         event: &event,
-    };
-    // Nothing in an event refuses to be written; should that ever change, clients see an empty frame.
-    serde_json::to_vec(&frame)
-        .inspect_err(|_| tracing::error!(event_id = %event.id, "event cannot be written as JSON"))
+    })
+}
+
+/// A frame as one line of JSON.
+pub(crate) fn to_json(frame: &wire::Frame<'_>) -> Bytes {
+    // Nothing in a frame refuses to be written; should that ever change, clients see an empty frame.
+    serde_json::to_vec(frame)
+        .inspect_err(|_| tracing::error!("frame cannot be written as JSON"))
         .unwrap_or_default()
         .into()
 }
 
-fn for_clients(event: &RoomEvent) -> Cow<'_, RoomEvent> {
+pub(crate) fn for_clients(event: &RoomEvent) -> Cow<'_, RoomEvent> {
     if event.source.raw_payload.is_empty() {
         return Cow::Borrowed(event);
     }

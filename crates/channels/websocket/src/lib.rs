@@ -5,10 +5,13 @@ mod channel;
 mod connection;
 mod frame;
 mod id;
+mod live;
 mod registry;
+mod wire;
 
 pub use builder::WebSocketBuilder;
 pub use channel::WebSocketChannel;
 pub use connection::{CloseReason, Connection};
 pub use frame::{EventFrame, Frame};
 pub use id::ConnectionId;
+pub use live::LiveFrame;

@@ -13,12 +13,14 @@ use std::sync::{
 };
 
 use roomkit_core::WeakKit;
-use roomkit_core::model::{ChannelId, FrameworkEvent, FrameworkEventType, RoomId};
+use roomkit_core::channel::StreamFrame;
+use roomkit_core::model::{ChannelId, FrameworkEvent, FrameworkEventType, RoomEvent, RoomId};
 use tokio::sync::mpsc::{self, error::TrySendError};
 
 use crate::connection::{CloseReason, Connection};
 use crate::frame::Frame;
 use crate::id::ConnectionId;
+use crate::live::{LiveFrame, Unfinished};
 
 /// How many independent maps the rooms are spread over.
 const SHARDS: u64 = 32;
@@ -26,7 +28,14 @@ const SHARDS: u64 = 32;
 /// The connections of a room, in the order in which they connected.
 type Peers = BTreeMap<u64, Arc<Peer>>;
 
-type Shard = RwLock<HashMap<RoomId, Peers>>;
+type Shard = RwLock<HashMap<RoomId, Audience>>;
+
+/// Who hears a room, and what is being said there right now.
+#[derive(Default)]
+struct Audience {
+    peers: Peers,
+    unfinished: Unfinished,
+}
 
 /// The connections of one channel.
 pub(crate) struct Registry {
@@ -196,8 +205,11 @@ impl Registry {
 
     /// How many connections a room has.
     pub(crate) fn count(&self, room: &RoomId) -> usize {
-        self.shard(room)
-            .map_or(0, |shard| read(shard).get(room).map_or(0, BTreeMap::len))
+        self.shard(room).map_or(0, |shard| {
+            read(shard)
+                .get(room)
+                .map_or(0, |audience| audience.peers.len())
+        })
     }
 
     /// How many connections there are.
@@ -210,12 +222,39 @@ impl Registry {
         self.slow.load(Ordering::Relaxed)
     }
 
-    /// Queues the frame for every connection of the room, and cuts those whose queue is full.
-    pub(crate) fn send(&self, room: &RoomId, frame: &Frame) {
-        let slow = match self.shard(room).map(read) {
-            Some(shard) => shard.get(room).map_or_else(Vec::new, |it| queue(it, frame)),
+    /// Queues the event for every connection of the room, and cuts those whose queue is full.
+    pub(crate) fn send_event(&self, event: &Arc<RoomEvent>) {
+        let room = &event.room_id;
+        let Some(shard) = self.shard(room) else {
+            return;
+        };
+        let frame = Frame::from(Arc::clone(event));
+        let (slow, was_shown) = match read(shard).get(room) {
+            Some(audience) => (
+                queue(&audience.peers, &frame),
+                !audience.unfinished.is_empty(),
+            ),
             None => return,
         };
+        if was_shown {
+            // It may be an answer that this channel has left the stream of.
+            self.change(room, |audience| audience.unfinished.forget(&event.id));
+        }
+        self.cut(room, slow);
+    }
+
+    /// Queues a piece of an answer likewise. A client that joins gets what it has missed first.
+    pub(crate) fn send_frame(&self, frame: &StreamFrame) {
+        let room = frame.room_id();
+        let live = Frame::Stream(LiveFrame::new(frame.clone()));
+        let slow = self.change(room, |audience| {
+            audience.unfinished.note(frame);
+            queue(&audience.peers, &live)
+        });
+        self.cut(room, slow.unwrap_or_default());
+    }
+
+    fn cut(&self, room: &RoomId, slow: Vec<Arc<Peer>>) {
         for peer in slow {
             self.slow.fetch_add(1, Ordering::Relaxed);
             tracing::warn!(
@@ -224,6 +263,17 @@ impl Registry {
             );
             self.hang_up(&peer.id, peer.serial, CloseReason::Slow);
         }
+    }
+
+    /// Changes a room's audience; one without connections and answers is forgotten.
+    fn change<T>(&self, room: &RoomId, change: impl FnOnce(&mut Audience) -> T) -> Option<T> {
+        let mut shard = write(self.shard(room)?);
+        let audience = shard.entry(room.clone()).or_default();
+        let changed = change(audience);
+        if audience.peers.is_empty() && audience.unfinished.is_empty() {
+            shard.remove(room);
+        }
+        Some(changed)
     }
 
     fn peer(&self, id: &ConnectionId) -> Option<Arc<Peer>> {
@@ -241,27 +291,20 @@ impl Registry {
         let Some(rooms) = rooms.as_mut() else {
             return false;
         };
-        if rooms.insert(room.clone())
-            && let Some(shard) = self.shard(&room)
-        {
-            let mut shard = write(shard);
-            let peers = shard.entry(room).or_default();
-            peers.insert(peer.serial, Arc::clone(peer));
+        if rooms.insert(room.clone()) {
+            self.change(&room, |audience| {
+                for missed in audience.unfinished.catch_up() {
+                    // A queue that is full already is cut at the next frame.
+                    let _ = peer.frames.try_send(missed);
+                }
+                audience.peers.insert(peer.serial, Arc::clone(peer));
+            });
         }
         true
     }
 
     fn leave(&self, room: &RoomId, serial: u64) {
-        let Some(shard) = self.shard(room) else {
-            return;
-        };
-        let mut shard = write(shard);
-        if let Some(peers) = shard.get_mut(room) {
-            peers.remove(&serial);
-            if peers.is_empty() {
-                shard.remove(room);
-            }
-        }
+        self.change(room, |audience| audience.peers.remove(&serial));
     }
 
     /// Ends a connection that the index holds no longer. The first reason stands.

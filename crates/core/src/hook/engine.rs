@@ -6,10 +6,11 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::future::Future;
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, RwLock};
 
 use async_trait::async_trait;
+use foldhash::fast::RandomState;
 use futures_util::future::BoxFuture;
 
 use super::result::{HookAction, HookEffects};
@@ -165,14 +166,19 @@ pub enum HookVerdict<P> {
 
 type HookList = Arc<Vec<Hook>>;
 
+/// Hooks by point, each list in the order in which they run.
+type ByPoint = HashMap<TypeId, HookList, RandomState>;
+
 pub(crate) struct HookEngine {
     clock: Arc<dyn Clock>,
     provider: Option<Arc<dyn RoomHooks>>,
     fail_closed: HashSet<HookTrigger>,
     order: AtomicU64,
-    global: RwLock<HashMap<TypeId, HookList>>,
-    rooms: RwLock<HashMap<RoomId, HashMap<TypeId, HookList>>>,
-    provided: RwLock<HashMap<RoomId, HashMap<TypeId, HookList>>>,
+    global: RwLock<ByPoint>,
+    rooms: RwLock<HashMap<RoomId, ByPoint, RandomState>>,
+    provided: RwLock<HashMap<RoomId, ByPoint, RandomState>>,
+    /// Whether any room ever had a hook of its own.
+    any_of_rooms: AtomicBool,
     /// How many observers were started and have not had their first turn.
     unstarted: AtomicUsize,
 }
@@ -200,6 +206,7 @@ impl HookEngine {
             global: RwLock::default(),
             rooms: RwLock::default(),
             provided: RwLock::default(),
+            any_of_rooms: AtomicBool::new(false),
             unstarted: AtomicUsize::new(0),
         }
     }
@@ -210,6 +217,7 @@ impl HookEngine {
 
     pub(crate) fn add_to_room(&self, room: &RoomId, hook: Hook) {
         let hook = self.ordered(hook);
+        self.any_of_rooms.store(true, Ordering::Release);
         insert(write(&self.rooms).entry(room.clone()).or_default(), hook);
     }
 
@@ -248,7 +256,7 @@ impl HookEngine {
         if read(&self.provided).contains_key(&room.id) {
             return Ok(());
         }
-        let mut hooks = HashMap::new();
+        let mut hooks = ByPoint::default();
         for hook in provider.hooks_of(room).await? {
             let mut hook = self.ordered(hook);
             hook.order |= PROVIDED;
@@ -259,6 +267,7 @@ impl HookEngine {
             provided.clear();
         }
         provided.insert(room.id.clone(), hooks);
+        self.any_of_rooms.store(true, Ordering::Release);
         Ok(())
     }
 
@@ -272,27 +281,29 @@ impl HookEngine {
         hook
     }
 
-    /// The hooks of a point in a room, in the order in which they run.
-    fn list<P: HookPoint>(&self, room: &RoomId) -> HookList {
+    /// The hooks of a point in a room, in the order in which they run; `None` where there is none.
+    fn list<P: HookPoint>(&self, room: &RoomId) -> Option<HookList> {
+        if !self.any() {
+            return None;
+        }
         let point = TypeId::of::<P>();
-        let of_room = |map: &RwLock<HashMap<RoomId, HashMap<TypeId, HookList>>>| {
-            let map = read(map);
-            if map.is_empty() {
-                None
-            } else {
-                map.get(room).and_then(|hooks| hooks.get(&point)).cloned()
-            }
-        };
         let global = read(&self.global).get(&point).cloned();
+        if !self.any_of_rooms.load(Ordering::Acquire) {
+            return global;
+        }
+        let of_room = |map: &RwLock<HashMap<RoomId, ByPoint, RandomState>>| {
+            read(map)
+                .get(room)
+                .and_then(|hooks| hooks.get(&point))
+                .cloned()
+        };
         let mut lists = [global, of_room(&self.rooms), of_room(&self.provided)]
             .into_iter()
             .flatten();
-        let Some(first) = lists.next() else {
-            return HookList::default();
-        };
+        let first = lists.next()?;
         let rest: Vec<HookList> = lists.collect();
         if rest.is_empty() {
-            return first;
+            return Some(first);
         }
         let mut merged: Vec<Hook> = first
             .iter()
@@ -300,7 +311,7 @@ impl HookEngine {
             .cloned()
             .collect();
         merged.sort_by_key(Hook::key);
-        Arc::new(merged)
+        Some(Arc::new(merged))
     }
 
     /// Runs the deciding hooks of `P` one after the other. `accept` says whether a changed payload
@@ -313,7 +324,8 @@ impl HookEngine {
     ) -> SyncOutcome<P::Payload> {
         let mut effects = HookEffects::default();
         let mut failures = Vec::new();
-        for hook in self.list::<P>(context.room_id()).iter() {
+        let list = self.list::<P>(context.room_id());
+        for hook in list.iter().flat_map(|list| list.iter()) {
             let Some(Handler::Decides(call)) = hook.handler.downcast_ref::<Handler<P>>() else {
                 continue;
             };
@@ -389,7 +401,9 @@ impl HookEngine {
         context: &RoomContext,
         payload: &P::Payload,
     ) {
-        let list = self.list::<P>(context.room_id());
+        let Some(list) = self.list::<P>(context.room_id()) else {
+            return;
+        };
         for (at, hook) in list.iter().enumerate() {
             if !(hook.observes || P::MODE == super::HookMode::Async) {
                 continue;
@@ -424,6 +438,15 @@ impl HookEngine {
         if self.unstarted.load(Ordering::Relaxed) > 0 {
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Whether a deciding hook that matches this source wants streamed answers held back.
+    pub(crate) fn holds_streams<P: HookPoint>(&self, room: &RoomId, payload: &P::Payload) -> bool {
+        let holds = |hook: &Hook| {
+            hook.options.hold_streams && !hook.observes && hook.options.matches(P::source(payload))
+        };
+        self.list::<P>(room)
+            .is_some_and(|list| list.iter().any(holds))
     }
 
     /// Waits for a hook within its time limit, and turns a panic into a failure.
@@ -473,13 +496,13 @@ impl fmt::Debug for HookEngine {
     }
 }
 
-fn insert(hooks: &mut HashMap<TypeId, HookList>, hook: Hook) {
+fn insert(hooks: &mut ByPoint, hook: Hook) {
     let list = Arc::make_mut(hooks.entry(hook.point).or_default());
     let at = list.partition_point(|other| other.key() <= hook.key());
     list.insert(at, hook);
 }
 
-fn remove(hooks: &mut HashMap<TypeId, HookList>, name: &str) -> bool {
+fn remove(hooks: &mut ByPoint, name: &str) -> bool {
     let mut removed = false;
     hooks.retain(|_, list| {
         if list.iter().any(|hook| hook.name() == name) {

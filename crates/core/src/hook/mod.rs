@@ -1,4 +1,38 @@
 //! Hooks: functions of the application that block, change or observe what passes (RFC §9).
+//!
+//! What the core itself runs, in the order of a message:
+//!
+//! | point | when | hooks |
+//! |---|---|---|
+//! | [`OnIdentityAmbiguous`], [`OnIdentityUnknown`] | the resolver does not settle who sent it | decide |
+//! | [`BeforeBroadcast`] | under the room's lock, before it is stored | decide; [`observe`](crate::RoomKit::observe) sees what was stored |
+//! | [`OnEventUpdated`], [`OnEventDeleted`] | an edit or a delete has changed an earlier event | look on |
+//! | [`OnTaskCreated`] | a hook's or channel's task is stored | look on |
+//! | [`AfterBroadcast`] | every channel is done with it | look on |
+//! | [`OnError`] | an agent failed to answer it | look on |
+//! | [`OnRoomCreated`], [`OnRoomClosed`] | a room began or ended | look on |
+//! | [`OnChannelAttached`], [`OnChannelDetached`], [`OnChannelMuted`], [`OnChannelUnmuted`] | a binding changed | look on |
+//!
+//! Every other point is run by what its name is about: a channel, a transport or an agent calls
+//! [`Rooms::run_hooks`](crate::Rooms::run_hooks) with it, as anyone may with a point of their own. A
+//! hook at a point that nothing in the process runs is never called.
+//!
+//! A hook that can fail returns a `Result`; what its failure means is the point's
+//! [`FailurePolicy`], and the kit's `fail_closed` can harden it:
+//!
+//! ```
+//! use roomkit_core::RoomKit;
+//! use roomkit_core::hook::{BeforeBroadcast, BoxError, HookResult, HookTrigger};
+//!
+//! let kit = RoomKit::builder().fail_closed([HookTrigger::BeforeBroadcast]).build()?;
+//! kit.hook(BeforeBroadcast, "amounts", |event, _room| async move {
+//!     for word in event.content.texts() {
+//!         let _amount: u32 = word.parse()?;
+//!     }
+//!     Ok::<_, BoxError>(HookResult::allow())
+//! });
+//! # Ok::<_, roomkit_core::Error>(())
+//! ```
 
 mod engine;
 mod framework;
@@ -16,7 +50,7 @@ pub(crate) use result::HookEffects;
 pub use engine::{Hook, HookVerdict, RoomHooks};
 pub use identity::{IdentityCase, IdentityDecision, OnIdentityAmbiguous, OnIdentityUnknown};
 pub use options::HookOptions;
-pub use point::{FailurePolicy, HookMode, HookPoint, HookReturn, IntoHookReturn};
+pub use point::{BoxError, FailurePolicy, HookMode, HookPoint, HookReturn, IntoHookReturn};
 pub use points::*;
 pub use result::{HookResult, InjectedEvent};
 pub use trigger::HookTrigger;

@@ -22,6 +22,7 @@ pub struct HookOptions {
     pub(crate) channel_types: Option<HashSet<ChannelType>>,
     pub(crate) channel_ids: Option<HashSet<ChannelId>>,
     pub(crate) directions: Option<HashSet<ChannelDirection>>,
+    pub(crate) hold_streams: bool,
 }
 
 impl HookOptions {
@@ -34,6 +35,7 @@ impl HookOptions {
             channel_types: None,
             channel_ids: None,
             directions: None,
+            hold_streams: false,
         }
     }
 
@@ -75,6 +77,14 @@ impl HookOptions {
     #[must_use]
     pub fn directions(mut self, directions: impl IntoIterator<Item = ChannelDirection>) -> Self {
         self.directions = Some(directions.into_iter().collect());
+        self
+    }
+
+    /// Holds streamed answers that match the filters back until this hook has spoken; without it
+    /// channels see them come, and a block or change by the hook takes them back. Default: off.
+    #[must_use]
+    pub fn hold_streams(mut self) -> Self {
+        self.hold_streams = true;
         self
     }
 

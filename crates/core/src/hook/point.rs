@@ -95,29 +95,37 @@ impl<P> HookReturn<P> for () {
     }
 }
 
+/// The error of a hook that can fail, where it has no type of its own.
+pub type BoxError = Box<dyn StdError + Send + Sync>;
+
 /// What a hook function may return for `R`: `R` itself, or a `Result` whose error is a failed hook.
+#[diagnostic::on_unimplemented(
+    message = "a hook at this point must return `{R}`, not `{Self}`",
+    note = "hooks that decide return `HookResult<Payload>`, those that look on return `()`; either may \
+            be the `Ok` of a `Result`"
+)]
 pub trait IntoHookReturn<R> {
     /// The value, or why there is none.
     ///
     /// # Errors
     /// The hook's own error.
-    fn into_hook_return(self) -> Result<R, Box<dyn StdError + Send + Sync>>;
+    fn into_hook_return(self) -> Result<R, BoxError>;
 }
 
 impl<P> IntoHookReturn<HookResult<P>> for HookResult<P> {
-    fn into_hook_return(self) -> Result<HookResult<P>, Box<dyn StdError + Send + Sync>> {
+    fn into_hook_return(self) -> Result<HookResult<P>, BoxError> {
         Ok(self)
     }
 }
 
 impl IntoHookReturn<()> for () {
-    fn into_hook_return(self) -> Result<(), Box<dyn StdError + Send + Sync>> {
+    fn into_hook_return(self) -> Result<(), BoxError> {
         Ok(())
     }
 }
 
-impl<R, E: Into<Box<dyn StdError + Send + Sync>>> IntoHookReturn<R> for Result<R, E> {
-    fn into_hook_return(self) -> Result<R, Box<dyn StdError + Send + Sync>> {
+impl<R, E: Into<BoxError>> IntoHookReturn<R> for Result<R, E> {
+    fn into_hook_return(self) -> Result<R, BoxError> {
         self.map_err(Into::into)
     }
 }

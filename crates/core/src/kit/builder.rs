@@ -13,6 +13,7 @@ use crate::identity::IdentityResolver;
 use crate::model::{AgentResponsePolicy, ChannelType};
 use crate::pipeline::LoopGuard;
 use crate::pipeline::loop_guard::Watched;
+use crate::pipeline::stream::Streaming;
 use crate::resilience::CircuitBreakerConfig;
 use crate::router::{
     ContentTranscoder, DefaultContentTranscoder, DefaultInboundRoomRouter, InboundRoomRouter,
@@ -269,6 +270,7 @@ impl RoomKitBuilder {
             routes: Arc::new(KeyedQueue::new()),
             flow: FlowControl::default(),
             watched: Watched::default(),
+            streaming: Streaming::default(),
             channels: Channels::default(),
             closing: super::close::Closing::default(),
         })

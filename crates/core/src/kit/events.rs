@@ -143,7 +143,8 @@ impl Rooms {
         inner.store.event_versions(&room, &event).await
     }
 
-    /// The last `limit` events as one channel of the room may know them (RFC §7.5 rule 8).
+    /// The last `limit` events as one channel of the room may know them (RFC §7.5 rule 8). Deleted
+    /// events are among them with what they said, marked as deleted: leave them out of what a model reads.
     ///
     /// # Errors
     /// [`RoomNotFound`](ErrorKind::RoomNotFound).
@@ -161,6 +162,21 @@ impl Rooms {
             .for_reader(&channel)
             .recent_events(limit)
             .await
+    }
+
+    /// Cancels what an agent is saying in a room as it comes; what it has said is kept. `false` when
+    /// it is not streaming an answer there.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound).
+    pub async fn cancel_answer(
+        &self,
+        room: impl Into<RoomId>,
+        agent: impl Into<ChannelId>,
+    ) -> Result<bool> {
+        let (room, agent) = (room.into(), agent.into());
+        self.inner().visible_room(&self.scope, &room).await?;
+        Ok(self.inner().streaming.cancel(&(room, agent)))
     }
 
     /// The tasks of a room, in the order in which they were created.

@@ -2,10 +2,10 @@
 
 use std::future::Future;
 
-use super::{RoomKit, Rooms};
+use super::{Inner, RoomKit, Rooms};
 use crate::error::Result;
-use crate::hook::{Hook, HookOptions, HookPoint, HookVerdict, IntoHookReturn};
-use crate::model::{FrameworkEvent, FrameworkEventType, RoomId};
+use crate::hook::{Hook, HookFailure, HookOptions, HookPoint, HookVerdict, IntoHookReturn};
+use crate::model::{EventId, FrameworkEvent, FrameworkEventType, RoomId};
 
 impl RoomKit {
     /// Registers a hook for all rooms. `options` is its name, or [`HookOptions`].
@@ -14,10 +14,11 @@ impl RoomKit {
     /// # use roomkit_core::{RoomKit, hook::{BeforeBroadcast, HookResult}};
     /// let kit = RoomKit::new();
     /// kit.hook(BeforeBroadcast, "profanity_filter", |event, _ctx| async move {
-    ///     match event.text() {
-    ///         Some(text) if text.contains("badword") => HookResult::block("profanity"),
-    ///         _ => HookResult::allow(),
+    ///     // Also the text of an edit or a caption: `event.text()` is plain text alone.
+    ///     if event.content.texts().iter().any(|text| text.contains("badword")) {
+    ///         return HookResult::block("profanity");
     ///     }
+    ///     HookResult::allow()
     /// });
     /// ```
     pub fn hook<P, F, Fut>(&self, point: P, options: impl Into<HookOptions>, function: F)
@@ -121,7 +122,8 @@ impl Rooms {
     }
 
     /// Runs the hooks of a point of a channel's own: those that decide, one after the other, then
-    /// those that look on, in the background. Their tasks and observations are stored.
+    /// those that look on, in the background. Their tasks and observations are stored. A hook that
+    /// fails is told of by a framework event, as in the pipeline.
     ///
     /// # Errors
     /// [`RoomNotFound`](crate::ErrorKind::RoomNotFound), or where the store fails.
@@ -141,6 +143,7 @@ impl Rooms {
             return Ok(HookVerdict::Allowed(payload));
         }
         let outcome = inner.hooks.run::<P>(&context, payload, |_| Ok(())).await;
+        inner.report_hook_failures(&room, None, &outcome.failures);
         let effects = outcome.effects;
         crate::pipeline::pass::store_effects(
             inner,
@@ -154,5 +157,29 @@ impl Rooms {
             inner.observe::<P>(&context, payload);
         }
         Ok(outcome.verdict)
+    }
+}
+
+impl Inner {
+    /// Tells of deciding hooks that failed: `hook_error` for each, and `hook_timeout` as well for one
+    /// that took too long.
+    pub(crate) fn report_hook_failures(
+        &self,
+        room: &RoomId,
+        event: Option<&EventId>,
+        failures: &[HookFailure],
+    ) {
+        for failure in failures {
+            let timed_out = failure.timed_out.then_some(FrameworkEventType::HookTimeout);
+            for kind in std::iter::once(FrameworkEventType::HookError).chain(timed_out) {
+                self.emit(kind, |notice| {
+                    notice.room_id = Some(room.clone());
+                    notice.event_id = event.cloned();
+                    notice.data.insert("hook_name", failure.hook.as_str());
+                    notice.data.insert("trigger", failure.trigger.as_str());
+                    notice.data.insert("error", failure.error.as_str());
+                });
+            }
+        }
     }
 }

@@ -31,6 +31,10 @@ impl Rooms {
     /// Takes a message through the pipeline (RFC §10.1). Returns when the event and all that it
     /// caused is done: deliveries, agents' answers and what follows from them.
     ///
+    /// A room that the message names and that does not exist is created. A message that names none
+    /// goes to the only open room that fits its channel and sender; where none or several do, to a
+    /// new one (RFC §10.4).
+    ///
     /// A message that is refused is a result, `blocked` with its reason. The call may be dropped at
     /// any time; a pass that has begun goes on to its end. A call from inside a channel or a hook
     /// returns once the event is committed, since what follows may be waiting for its caller.

@@ -41,6 +41,7 @@ use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
 use crate::identity::IdentityResolver;
 use crate::model::{ChannelId, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId};
 use crate::pipeline::loop_guard::Watched;
+use crate::pipeline::stream::Streaming;
 use crate::pipeline::{Lanes, RouteKey, Scope};
 use crate::router::{ContentTranscoder, InboundRoomRouter};
 use crate::store::{ConversationStore, RoomSnapshot};
@@ -73,16 +74,16 @@ pub(crate) struct Inner {
     pub(crate) routes: Arc<KeyedQueue<RouteKey>>,
     pub(crate) flow: FlowControl,
     pub(crate) watched: Watched,
+    pub(crate) streaming: Streaming,
     channels: Channels,
     closing: close::Closing,
 }
 
-/// The registered channels.
-#[derive(Default)]
-struct Channels(RwLock<ChannelsById>);
+/// The registered channels; `None` holds the id of one that is being registered.
+type ChannelMap = HashMap<ChannelId, Option<Arc<dyn Channel>>, RandomState>;
 
-/// `None` holds the id of a channel that is being registered.
-type ChannelsById = HashMap<ChannelId, Option<Arc<dyn Channel>>, RandomState>;
+#[derive(Default)]
+struct Channels(RwLock<ChannelMap>);
 
 impl fmt::Debug for Channels {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -214,15 +214,15 @@ string_enum! {
 }
 
 string_enum! {
-    /// On whose authority a message is deleted (RFC §5.3).
+    /// On whose authority a message is deleted (RFC §5.3, §10.3).
     #[derive(Default)]
     pub enum DeleteType: "delete type" {
         /// Its author's. The default.
         #[default]
         Sender = "sender",
-        /// A program's, such as moderation.
+        /// A program's, such as moderation: events that the application sends as `system`.
         System = "system",
-        /// An administrator's.
+        /// An administrator's: a participant whose role in the room is owner.
         Admin = "admin",
     }
 }
@@ -287,7 +287,7 @@ string_enum! {
         /// It is cut between graphemes, with `...` behind it. The default.
         #[default]
         Truncate = "truncate",
-        /// The channel splits it into several messages.
+        /// The channel splits it into several messages: it is given the whole text.
         Split = "split",
     }
 }

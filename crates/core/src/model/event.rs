@@ -111,7 +111,9 @@ impl RoomEvent {
         }
     }
 
-    /// The body of a plain text event; nothing for any other content.
+    /// The body of a plain text event; nothing for any other content. An edit has none of its own:
+    /// what looks for words in everything that people say looks at the
+    /// [`texts`](EventContent::texts) of the content.
     pub fn text(&self) -> Option<&str> {
         self.content.text_body()
     }
@@ -121,7 +123,8 @@ impl RoomEvent {
         self.status == EventStatus::Blocked
     }
 
-    /// Whether it was deleted and only its record is left: `metadata.deleted` is true.
+    /// Whether it was deleted: `metadata.deleted` is true. The store keeps what it said, for the
+    /// record; who shows events to people or to a model leaves these out.
     pub fn is_deleted(&self) -> bool {
         self.is_marked("deleted")
     }

@@ -90,27 +90,31 @@ open_string_enum! {
         SourceExhausted = "source_exhausted",
         /// An inbound event and all that it caused is done.
         EventProcessed = "event_processed",
-        /// An event was stopped by a hook or by a permission.
+        /// An event was stopped by a hook or by a permission, and stored as blocked. Data: `reason`,
+        /// `hook_name` (what stopped it).
         EventBlocked = "event_blocked",
         /// An event reached a channel.
         DeliverySucceeded = "delivery_succeeded",
-        /// An event did not reach a channel in spite of every retry.
+        /// An event did not reach a channel in spite of every retry. Data: `error` (its
+        /// code), `message`.
         DeliveryFailed = "delivery_failed",
-        /// An event reached some of its channels and not others.
+        /// An event reached some of its channels and not others. Data: `failed`, how
+        /// many.
         BroadcastPartialFailure = "broadcast_partial_failure",
-        /// It became known who a sender is.
+        /// It became known who a sender is. Data: `participant_id`, `identity_id`.
         IdentityResolved = "identity_resolved",
-        /// Finding out who a sender is took too long.
+        /// Finding out who a sender is took too long. Data: `address`.
         IdentityTimeout = "identity_timeout",
-        /// A reply was stopped because its chain is too deep.
+        /// A reply was stopped because its chain is too deep. Data: `depth`.
         ChainDepthExceeded = "chain_depth_exceeded",
-        /// A hook failed.
+        /// A deciding hook failed. Data: `hook_name`, `trigger`, `error`.
         HookError = "hook_error",
-        /// A hook took too long.
+        /// A hook took too long. Data as of `hook_error`, which comes with it.
         HookTimeout = "hook_timeout",
         /// The pass of an inbound message took too long.
         ProcessTimeout = "process_timeout",
-        /// A channel failed so often that it is left alone for a while.
+        /// A channel failed so often that it is left alone for a while. Data:
+        /// `failure_count`.
         CircuitBreakerOpened = "circuit_breaker_opened",
         /// A channel works again.
         CircuitBreakerClosed = "circuit_breaker_closed",

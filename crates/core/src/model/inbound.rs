@@ -39,7 +39,8 @@ pub struct InboundMessage {
     /// What kind of event it becomes. Default: message.
     #[serde(default)]
     pub event_type: EventType,
-    /// The room it is for; nothing leaves that to the router (RFC §10.4).
+    /// The room it is for, created if it does not exist. `None` leaves that to the router, which
+    /// takes a new room where it is not clear which one is meant (RFC §10.4).
     #[serde(default)]
     pub room_id: Option<RoomId>,
     /// Its id in a system outside.
@@ -129,7 +130,7 @@ impl InboundMessage {
         Self::new(channel_id, sender_id, EventContent::text(body))
     }
 
-    /// The same for a room.
+    /// The same for a room; see [`room_id`](Self::room_id).
     #[must_use]
     pub fn in_room(mut self, room_id: impl Into<RoomId>) -> Self {
         self.room_id = Some(room_id.into());
@@ -150,7 +151,7 @@ impl InboundMessage {
         self
     }
 
-    /// The same, asking these agents to act and no others.
+    /// The same, asking these agents to act and no others; none of them where there are none.
     #[must_use]
     pub fn addressed_to<I>(mut self, agents: I) -> Self
     where

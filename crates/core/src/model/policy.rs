@@ -7,7 +7,8 @@ use super::validate::{self, ValidationError};
 
 /// How many messages a channel may send in a span of time (RFC §13.3).
 ///
-/// Every limit that is there holds; the default has none.
+/// Every limit that is there holds; the default has none. Each attempt counts, repeats included. A
+/// delivery over the limit waits for its turn, and so does who waits for that delivery.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct RateLimit {
     /// Messages a second; greater than 0.

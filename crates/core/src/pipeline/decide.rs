@@ -16,11 +16,15 @@ use crate::store::{IdempotentOutcome, RoomCommit, RoomSnapshot, RoomUpdate, Spea
 use crate::sync::inside::Inside;
 
 /// What is to become of an event.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every decision is the large one"
+)]
 pub(super) enum Decision {
     Refused(Refusal),
     Repeated(IdempotentOutcome),
     /// It is to be committed as it now stands in the pass, blocked or not.
-    Ready(Box<RoomCommit>, Option<Block>),
+    Ready(RoomCommit, Option<Block>),
 }
 
 pub(super) async fn decide(
@@ -56,7 +60,7 @@ pub(super) async fn decide(
     };
     let block = judge(inner, &room, pass).await?;
     Ok(Decision::Ready(
-        Box::new(prepare(inner, &room, pass, target, block.as_ref())),
+        prepare(inner, &room, pass, target, block.as_ref()),
         block,
     ))
 }
@@ -120,6 +124,9 @@ async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> 
             .scope(inner.hooks.load(&room.room))
             .await?;
     }
+    if !inner.hooks.any() {
+        return Ok(Hooked::default());
+    }
     let context = inner.context(room.clone());
     let before = pass.draft.clone();
     let acceptable = |changed: &crate::draft::EventDraft| {
@@ -135,13 +142,9 @@ async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> 
     let hooks = inner
         .hooks
         .run::<BeforeBroadcast>(&context, pass.draft.clone(), acceptable);
-    let outcome = if inner.hooks.any() {
-        Inside::under_lock(inner.id, &room.room.id)
-            .scope(hooks)
-            .await
-    } else {
-        hooks.await
-    };
+    let outcome = Inside::under_lock(inner.id, &room.room.id)
+        .scope(hooks)
+        .await;
     let mut effects = outcome.effects;
     if matches!(pass.origin, Origin::Injected) {
         effects.injected.clear();

@@ -1,9 +1,11 @@
 //! One delivery: an event goes to one channel, which carries it or reacts to it (RFC §10.2 step 3).
 
+use std::collections::VecDeque;
 use std::pin::pin;
 use std::sync::Arc;
 
 use super::lane::LaneTicket;
+use super::live::Live;
 use super::stream;
 use crate::channel::{Channel, ChannelOutput, Response};
 use crate::context::RoomContext;
@@ -27,6 +29,8 @@ pub(crate) struct Job {
     /// `None` where the channel is attached but not registered in this process.
     pub(super) channel: Option<Arc<dyn Channel>>,
     pub(super) context: RoomContext,
+    /// The answer as it was shown while it came, where the channel was among those who saw it.
+    pub(super) live: Option<Arc<Live>>,
     /// `None` where the lane was full.
     pub(super) place: Option<LaneTicket>,
 }
@@ -49,10 +53,12 @@ pub(super) struct Done {
     /// `None` where nothing had to be delivered: the transcoder skipped it.
     pub(super) result: Option<DeliveryResult>,
     pub(super) output: Option<ChannelOutput>,
+    /// The streamed ones of the output's answers, in order, as they were shown.
+    pub(super) lives: VecDeque<Arc<Live>>,
 }
 
 /// Waits for the job's turn in its lane and does it. The place is kept over every retry.
-pub(super) async fn run(inner: &Inner, job: Job) -> Done {
+pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
     let Job {
         kind,
         order,
@@ -61,6 +67,7 @@ pub(super) async fn run(inner: &Inner, job: Job) -> Done {
         source,
         channel,
         context,
+        live,
         place,
     } = job;
     let mut done = Done {
@@ -70,47 +77,73 @@ pub(super) async fn run(inner: &Inner, job: Job) -> Done {
         binding,
         result: None,
         output: None,
+        lives: VecDeque::new(),
     };
-    let (outcome, attempts) = match (&place, &channel) {
-        (None, _) => (
-            refused("lane_full", "too much is waiting for this channel", true),
-            0,
-        ),
-        (_, None) => (
+    let (Some(place), Some(channel)) = (&place, &channel) else {
+        let outcome = if place.is_none() {
+            refused("lane_full", "too much is waiting for this channel", true)
+        } else {
             refused(
                 "channel_not_registered",
                 "no such channel in this process",
                 false,
-            ),
-            0,
-        ),
-        (Some(place), Some(channel)) => {
-            place.turn().await;
-            let event = match adapted(inner, &done.event, source.as_deref(), &done.binding).await {
-                Ok(Some(event)) => event,
-                Ok(None) => return done,
-                Err(error) => {
-                    done.result = Some(result(&done, failed_by(&error), 0));
-                    return done;
-                }
-            };
-            let context = context.for_reader(&done.binding.channel_id);
-            match kind {
-                JobKind::Deliver => carry(inner, &**channel, &event, &done.binding, &context).await,
-                JobKind::React => {
-                    match react(inner, &**channel, &event, &done.binding, &context).await {
-                        Ok(output) => {
-                            done.output = Some(output);
-                            return done;
-                        }
-                        Err(error) => (failed_by(&error), 1),
-                    }
-                }
-            }
+            )
+        };
+        leave_stream(live.as_deref(), &done.binding, &outcome);
+        done.result = Some(result(&done, outcome, 0));
+        return done;
+    };
+    place.turn().await;
+    let source = source.as_deref();
+    let adapted = adapted(inner, &done.event, source, &done.binding).await;
+    let event = match adapted {
+        Ok(Some(event)) => event,
+        Ok(None) => {
+            let skipped = refused("skipped", "the transcoder skipped it", false);
+            leave_stream(live.as_deref(), &done.binding, &skipped);
+            return done;
+        }
+        Err(error) => {
+            let outcome = failed_by(&error);
+            leave_stream(live.as_deref(), &done.binding, &outcome);
+            done.result = Some(result(&done, outcome, 0));
+            return done;
         }
     };
-    done.result = Some(result(&done, outcome, attempts));
+    let context = context.for_reader(&done.binding.channel_id);
+    match kind {
+        JobKind::Deliver => {
+            let streamed = match &live {
+                Some(live) => live.finish(&done.binding.channel_id, &event).await,
+                None => None,
+            };
+            let (outcome, attempts) = match streamed {
+                Some(outcome) => (outcome, 1),
+                None => carry(inner, &**channel, &event, &done.binding, &context).await,
+            };
+            done.result = Some(result(&done, outcome, attempts));
+        }
+        JobKind::React => {
+            // Boxed, so that the far more frequent delivery is not as large as a turn.
+            let reacted = Box::pin(react(inner, &**channel, &event, &done.binding, &context));
+            match reacted.await {
+                Ok((output, lives)) => (done.output, done.lives) = (Some(output), lives),
+                Err(error) => done.result = Some(result(&done, failed_by(&error), 1)),
+            }
+        }
+    }
     done
+}
+
+/// A channel that saw an answer coming and does not get it after all is told so.
+fn leave_stream(live: Option<&Live>, binding: &ChannelBinding, outcome: &DeliveryOutcome) {
+    if let (Some(live), Some(error)) = (live, outcome.error()) {
+        live.retract_from(
+            |channel| *channel == binding.channel_id,
+            &error.code,
+            &error.code,
+        );
+    }
 }
 
 /// The event in the form of its receiver, from a transcoder that may panic or hang.
@@ -203,25 +236,27 @@ async fn carry(
 
 /// Lets an agent react, to the end of its streamed answer.
 async fn react(
-    inner: &Inner,
+    inner: &Arc<Inner>,
     channel: &dyn Channel,
     event: &Arc<RoomEvent>,
-    binding: &ChannelBinding,
+    binding: &Arc<ChannelBinding>,
     context: &RoomContext,
-) -> Result<ChannelOutput> {
-    let turn = async {
-        let mut output = channel.on_event(event, binding, context).await?;
-        if let Response::Stream(deltas) = output.response {
-            output.response = stream::collect(deltas).await;
-        }
-        Ok(output)
+) -> Result<(ChannelOutput, VecDeque<Arc<Live>>)> {
+    let until = inner.clock.elapsed() + inner.settings.agent_timeout;
+    let turn = Inside::channel().scope(channel.on_event(event, binding, context));
+    let mut output = match guard(&*inner.clock, inner.settings.agent_timeout, pin!(turn)).await {
+        Ok(output) => output?,
+        Err(NoAnswer::Panicked) => return Err(Error::channel("the agent panicked")),
+        Err(NoAnswer::TookTooLong) => return Err(Error::channel("the agent took too long")),
     };
-    let turn = Inside::channel().scope(turn);
-    match guard(&*inner.clock, inner.settings.agent_timeout, pin!(turn)).await {
-        Ok(output) => output,
-        Err(NoAnswer::Panicked) => Err(Error::channel("the agent panicked")),
-        Err(NoAnswer::TookTooLong) => Err(Error::channel("the agent took too long")),
+    let mut lives = VecDeque::new();
+    if let Response::Stream(deltas) = output.response {
+        let following = stream::follow(inner, event, binding, deltas, until);
+        let followed = Inside::channel().scope(following).await;
+        output.response = Response::Replies(followed.replies);
+        lives = followed.lives;
     }
+    Ok((output, lives))
 }
 
 impl std::fmt::Debug for Job {

@@ -22,7 +22,7 @@ pub(crate) async fn accept(
     let room = event.room_id.clone();
     let pass = Pass::new(Origin::Direct, EventDraft::new(event));
     match pass::run(inner, scope, &room, pass, Budget::new(inner)).await? {
-        Outcome::Committed(committed, added) => Ok(accepted(inner, scope, room, *committed, added)),
+        Outcome::Committed(committed, added) => Ok(accepted(inner, scope, room, committed, added)),
         Outcome::Refused(Refusal::RoomClosed) => Err(Error::room_closed(&room)),
         Outcome::Refused(refusal) => Err(Error::new(
             ErrorKind::Refused(refusal),

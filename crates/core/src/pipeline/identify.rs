@@ -59,6 +59,7 @@ pub(super) async fn identify(
                 .hooks
                 .run::<OnIdentityAmbiguous>(context, case, |_| Ok(()))
                 .await;
+            inner.report_hook_failures(context.room_id(), Some(&pass.draft.id), &outcome.failures);
             decided(outcome.verdict).unwrap_or(undecided)
         }
         status => {
@@ -67,6 +68,7 @@ pub(super) async fn identify(
                 .hooks
                 .run::<OnIdentityUnknown>(context, case, |_| Ok(()))
                 .await;
+            inner.report_hook_failures(context.room_id(), Some(&pass.draft.id), &outcome.failures);
             match (decided(outcome.verdict), status) {
                 (Some(decision), _) => decision,
                 (None, IdentificationStatus::Rejected) => IdentityDecision::Reject {

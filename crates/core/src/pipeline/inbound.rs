@@ -71,7 +71,7 @@ pub(crate) async fn accept(
     match outcome {
         Outcome::Refused(refusal) => Ok(refused(refusal)),
         Outcome::Repeated(first) => repeat(inner, &room, first).await,
-        Outcome::Committed(committed, added) => Ok(accepted(inner, scope, room, *committed, added)),
+        Outcome::Committed(committed, added) => Ok(accepted(inner, scope, room, committed, added)),
     }
 }
 
@@ -124,10 +124,8 @@ pub(super) fn accepted(
         reason: committed.block.as_ref().map(|block| block.reason.clone()),
         ..InboundResult::default()
     };
-    let mut all = Vec::with_capacity(1 + added.len());
-    all.push(committed);
-    all.extend(added);
-    let cascade = Some(Cascade::new(Arc::clone(inner), scope.clone(), room, all));
+    let cascade = Cascade::new(Arc::clone(inner), scope.clone(), room, committed, added);
+    let cascade = Some(cascade);
     Accepted { result, cascade }
 }
 
@@ -246,7 +244,7 @@ async fn tell(
     let pass = Pass::injected(room, told, inner);
     match pass::run(inner, scope, room, pass, Budget::new(inner)).await? {
         Outcome::Committed(committed, added) => {
-            Ok(accepted(inner, scope, room.clone(), *committed, added).cascade)
+            Ok(accepted(inner, scope, room.clone(), committed, added).cascade)
         }
         Outcome::Refused(_) | Outcome::Repeated(_) => Ok(None),
     }

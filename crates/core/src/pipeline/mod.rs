@@ -11,6 +11,7 @@ mod edit;
 mod gate;
 mod identify;
 mod lane;
+mod live;
 pub(crate) mod loop_guard;
 mod notice;
 pub(crate) mod pass;
@@ -18,7 +19,7 @@ mod plan;
 mod reenter;
 mod refusal;
 mod route;
-mod stream;
+pub(crate) mod stream;
 
 pub(crate) mod direct;
 pub(crate) mod inbound;

@@ -1,6 +1,5 @@
 //! One pass: under the room's lock an event is judged, committed and its deliveries are planned.
 
-use std::iter;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
@@ -74,7 +73,7 @@ pub(crate) struct Pass {
 }
 
 /// What the hooks made of an event.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Hooked {
     pub(super) block: Option<Block>,
     pub(super) effects: HookEffects,
@@ -121,7 +120,7 @@ pub(crate) enum Outcome {
     /// The event had been here before.
     Repeated(IdempotentOutcome),
     /// The event, and the events that hooks added after it.
-    Committed(Box<Committed>, Vec<Committed>),
+    Committed(Committed, Vec<Committed>),
 }
 
 /// How much of the time before the commit is left (RFC §13.6).
@@ -211,7 +210,7 @@ pub(crate) async fn run(
         let mut pass = Pass::injected(room, injected, inner);
         let budget = Budget::new(inner);
         match commit(inner, scope, room, &mut pass, budget, lock.token()).await {
-            Ok(Step::Committed(committed, _)) => added.push(*committed),
+            Ok(Step::Committed(committed, _)) => added.push(committed),
             Ok(Step::Done(outcome)) => refused(inner, &pass, &outcome),
             Err(error) => tracing::error!(room_id = %room, %error, "injected event was not stored"),
         }
@@ -226,7 +225,7 @@ pub(crate) async fn run(
 
 enum Step {
     Done(Outcome),
-    Committed(Box<Committed>, Vec<InjectedEvent>),
+    Committed(Committed, Vec<InjectedEvent>),
 }
 
 /// Judges and commits, again where the room has changed in between.
@@ -261,7 +260,7 @@ async fn commit(
         commit.fencing = token;
         let edited = commit.edited.clone();
         let tasks = commit.tasks.clone();
-        let receipt = match inner.store.commit(CommitBatch::from(*commit)).await {
+        let receipt = match inner.store.commit(CommitBatch::from(commit)).await {
             Err(error) if error.kind() == ErrorKind::VersionConflict => {
                 tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
                 continue;
@@ -294,7 +293,7 @@ async fn commit(
             tasks,
             failures,
         };
-        return Ok(Step::Committed(Box::new(committed), injections));
+        return Ok(Step::Committed(committed, injections));
     }
     Err(Error::new(
         ErrorKind::VersionConflict,
@@ -320,7 +319,7 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 
 fn refused(inner: &Arc<Inner>, pass: &Pass, outcome: &Outcome) {
     if let Some(hooked) = pass.hooked.as_ref().filter(|_| pass.origin.is_outside()) {
-        report_failures(inner, &pass.draft, &hooked.failures);
+        inner.report_hook_failures(&pass.draft.room_id, Some(&pass.draft.id), &hooked.failures);
     }
     let Outcome::Refused(refusal) = outcome else {
         return;
@@ -384,7 +383,7 @@ fn released(inner: &Arc<Inner>, committed: &Committed) {
         failures,
         ..
     } = committed;
-    report_failures(inner, event, failures);
+    inner.report_hook_failures(&event.room_id, Some(&event.id), failures);
     announce_tasks(inner, context, tasks);
     if let Some(block) = block {
         report_block(inner, event, block);
@@ -395,23 +394,6 @@ fn released(inner: &Arc<Inner>, committed: &Committed) {
         (Some(edited), EventContent::Delete(_)) => inner.observe::<OnEventDeleted>(context, edited),
         (Some(edited), _) => inner.observe::<OnEventUpdated>(context, edited),
         (None, _) => {}
-    }
-}
-
-/// Tells of hooks that failed on an event from outside; failures of the hooks of answers and of
-/// injected events are in the log alone.
-fn report_failures(inner: &Arc<Inner>, event: &RoomEvent, failures: &[HookFailure]) {
-    for failure in failures {
-        let timed_out = failure.timed_out.then_some(FrameworkEventType::HookTimeout);
-        for kind in iter::once(FrameworkEventType::HookError).chain(timed_out) {
-            inner.emit(kind, |notice| {
-                notice.room_id = Some(event.room_id.clone());
-                notice.event_id = Some(event.id.clone());
-                notice.data.insert("hook_name", failure.hook.as_str());
-                notice.data.insert("trigger", failure.trigger.as_str());
-                notice.data.insert("error", failure.error.as_str());
-            });
-        }
     }
 }
 

@@ -43,6 +43,7 @@ pub(super) fn plan(
             source: source.cloned(),
             channel: inner.channel(&binding.channel_id),
             context: context.clone(),
+            live: None,
             place: inner.lanes.enqueue(lane, inner.settings.lane_capacity),
         });
     }
@@ -71,13 +72,7 @@ fn part_of(
     context: &RoomContext,
     origin: &Origin,
 ) -> Option<JobKind> {
-    let is_source = binding.channel_id == event.source.channel_id;
-    if is_source
-        || !binding.can_read()
-        || !event
-            .visibility
-            .allows(&binding.channel_id, binding.category)
-    {
+    if !may_see(event, binding) {
         return None;
     }
     match binding.category {
@@ -88,9 +83,18 @@ fn part_of(
                 && addressing::is_solicited(event, category, policy, binding);
             asked.then_some(JobKind::React)
         }
-        _ => {
-            let takes = binding.direction != ChannelDirection::Inbound && !binding.output_muted;
-            takes.then_some(JobKind::Deliver)
-        }
+        _ => is_carried(event, binding).then_some(JobKind::Deliver),
     }
+}
+
+fn may_see(event: &RoomEvent, binding: &ChannelBinding) -> bool {
+    let (id, category) = (&binding.channel_id, binding.category);
+    *id != event.source.channel_id && binding.can_read() && event.visibility.allows(id, category)
+}
+
+/// Whether a transport carries an event with this source and visibility.
+pub(super) fn is_carried(event: &RoomEvent, binding: &ChannelBinding) -> bool {
+    may_see(event, binding)
+        && binding.direction != ChannelDirection::Inbound
+        && !binding.output_muted
 }

@@ -1,6 +1,6 @@
 //! What follows a commit: deliveries run side by side, and answers go back through the pipeline.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -8,17 +8,18 @@ use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::deliver::{self, Done, Job, JobKind};
+use super::live::Live;
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
 use super::{Scope, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::hook::{AfterBroadcast, OnError};
 use crate::kit::Inner;
 use crate::model::{
-    ChannelBinding, ChannelDirection, DeliveryOutcome, DeliveryResult, EventSource, EventType,
-    FrameworkEventType, Metadata, RoomEvent, RoomId,
+    ChannelBinding, ChannelDirection, ChannelId, DeliveryOutcome, DeliveryResult, EventSource,
+    EventType, FrameworkEventType, Metadata, RoomEvent, RoomId,
 };
 
 /// Everything that one event sets off in a room: its deliveries, the answers, and theirs.
@@ -30,10 +31,14 @@ pub(crate) struct Cascade {
     inner: Arc<Inner>,
     scope: Scope,
     room: RoomId,
-    first: Vec<Committed>,
+    root: Option<Committed>,
+    added: Vec<Committed>,
     under_way: Vec<UnderWay>,
     answers: Vec<Answer>,
-    results: Vec<(usize, DeliveryResult)>,
+    /// Of the caller's own event.
+    results: Vec<DeliveryResult>,
+    /// The room as it was when the caller's own event was committed.
+    root_context: Option<RoomContext>,
     error: Option<String>,
     response_metadata: Metadata,
 }
@@ -54,6 +59,8 @@ struct Answer {
     order: usize,
     binding: Arc<ChannelBinding>,
     output: ChannelOutput,
+    /// The streamed ones of its answers, as they were shown.
+    lives: VecDeque<Arc<Live>>,
 }
 
 /// What the whole cascade came to, for the caller's own event.
@@ -69,8 +76,12 @@ enum Work {
     Answer(Vec<Answer>),
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly every step is the large one"
+)]
 enum Step {
-    Delivered(Box<Done>),
+    Delivered(Done),
     Answered {
         committed: Vec<Committed>,
         error: Option<String>,
@@ -78,21 +89,24 @@ enum Step {
 }
 
 impl Cascade {
-    /// What follows `committed`; the first of them is the caller's own event.
+    /// What follows the caller's own event, `root`, and those that hooks added after it.
     pub(crate) fn new(
         inner: Arc<Inner>,
         scope: Scope,
         room: RoomId,
-        committed: Vec<Committed>,
+        root: Committed,
+        added: Vec<Committed>,
     ) -> Self {
         Self {
             inner,
             scope,
             room,
-            first: committed,
+            root: Some(root),
+            added,
             under_way: Vec::new(),
             answers: Vec::new(),
             results: Vec::new(),
+            root_context: None,
             error: None,
             response_metadata: Metadata::new(),
         }
@@ -101,8 +115,11 @@ impl Cascade {
     /// Drives all of it to the end.
     pub(crate) async fn run(mut self) -> Settled {
         let mut queue = VecDeque::new();
-        for (at, committed) in std::mem::take(&mut self.first).into_iter().enumerate() {
-            self.start(committed, at == 0, &mut queue);
+        if let Some(root) = self.root.take() {
+            self.start(root, true, &mut queue);
+        }
+        for added in std::mem::take(&mut self.added) {
+            self.start(added, false, &mut queue);
         }
         // One delivery that nothing else waits for needs no set of futures.
         while queue.len() == 1 {
@@ -115,9 +132,9 @@ impl Cascade {
             // Boxed, so that a cascade of one is small.
             Box::pin(self.run_side_by_side(queue)).await;
         }
-        self.results.sort_by_key(|(order, _)| *order);
+        self.sort_results();
         Settled {
-            results: self.results.into_iter().map(|(_, result)| result).collect(),
+            results: self.results,
             error: self.error,
             response_metadata: self.response_metadata,
         }
@@ -153,6 +170,19 @@ impl Cascade {
         }
     }
 
+    /// Puts the results into the order of the room's bindings.
+    fn sort_results(&mut self) {
+        let Some(context) = self.root_context.take().filter(|_| self.results.len() > 1) else {
+            return;
+        };
+        let bindings = context.bindings().iter().enumerate();
+        let places: HashMap<&ChannelId, usize> = bindings
+            .map(|(at, binding)| (&binding.channel_id, at))
+            .collect();
+        self.results
+            .sort_by_key(|result| places.get(&result.channel_id).copied());
+    }
+
     /// Queues the deliveries of a committed event.
     fn start(&mut self, committed: Committed, is_root: bool, queue: &mut VecDeque<Work>) {
         let Committed {
@@ -164,6 +194,9 @@ impl Cascade {
         } = committed;
         if block.is_some() {
             return;
+        }
+        if is_root {
+            self.root_context = Some(context.clone());
         }
         let under_way = UnderWay {
             event,
@@ -182,7 +215,7 @@ impl Cascade {
 
     fn take(&mut self, step: Step, queue: &mut VecDeque<Work>) {
         match step {
-            Step::Delivered(done) => self.delivered(*done),
+            Step::Delivered(done) => self.delivered(done),
             Step::Answered { committed, error } => {
                 self.error = self.error.take().or(error);
                 for committed in committed {
@@ -200,6 +233,7 @@ impl Cascade {
             binding,
             result,
             output,
+            lives,
         } = done;
         let found = self
             .under_way
@@ -211,7 +245,7 @@ impl Cascade {
             if let Some(under_way) = self.under_way.get_mut(at) {
                 under_way.failed += usize::from(!result.outcome.is_sent());
                 if under_way.is_root {
-                    self.results.push((order, result));
+                    self.results.push(result);
                 }
             }
         }
@@ -225,6 +259,7 @@ impl Cascade {
                 order,
                 binding,
                 output,
+                lives,
             });
         }
         let finished = self.under_way.get_mut(at).is_some_and(|under_way| {
@@ -329,7 +364,7 @@ impl Cascade {
 /// Does one piece of work. All of a cascade's work is of this one type.
 async fn perform(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, work: Work) -> Step {
     match work {
-        Work::Deliver(job) => Step::Delivered(Box::new(deliver::run(inner, job).await)),
+        Work::Deliver(job) => Step::Delivered(deliver::run(inner, job).await),
         // Boxed, so that the far more frequent delivery is not as large as a whole pass.
         Work::Answer(answers) => Box::pin(answer(inner, scope, room, answers)).await,
     }
@@ -344,6 +379,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             trigger,
             binding,
             output,
+            mut lives,
             ..
         } = answer;
         let ChannelOutput {
@@ -358,22 +394,37 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             Response::None | Response::Stream(_) => Vec::new(),
         };
         for reply in replies {
+            let live = lives.pop_front();
             if let Err(invalid) = reply.content.validate() {
-                let invalid = invalid.within("content");
+                let invalid = Error::from(invalid.within("content"));
                 tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %invalid, "answer is not acceptable");
-                error.get_or_insert_with(|| Error::from(invalid).to_string());
+                if let Some(live) = &live {
+                    live.retract(invalid.code(), invalid.code());
+                }
+                error.get_or_insert_with(|| invalid.to_string());
                 continue;
             }
-            let mut pass = reply_pass(inner, &trigger, &binding, reply, &response_metadata);
+            let mut event = answer_event(inner, &trigger, &binding, reply, &response_metadata);
+            if let Some(live) = &live {
+                event.id = live.start.event_id.clone();
+            }
+            let origin = Origin::Reply {
+                trigger: Arc::clone(&trigger),
+            };
+            let mut pass = Pass::new(origin, EventDraft::new(event));
             pass.tasks = std::mem::take(&mut tasks);
             pass.observations = std::mem::take(&mut observations);
             pass.metadata_updates = std::mem::take(&mut metadata_updates);
             inner.hooks.let_observers_start().await;
             let run = pass::run(inner, scope, room, pass, Budget::new(inner));
             let run = AssertUnwindSafe(run).catch_unwind().await;
-            match run.unwrap_or_else(|_panic| Err(Error::panicked())) {
+            let mut outcome = run.unwrap_or_else(|_panic| Err(Error::panicked()));
+            if let Some(live) = &live {
+                settle_stream(live, &mut outcome);
+            }
+            match outcome {
                 Ok(Outcome::Committed(reply, added)) => {
-                    committed.push(*reply);
+                    committed.push(reply);
                     committed.extend(added);
                 }
                 Ok(Outcome::Refused(_) | Outcome::Repeated(_)) => {}
@@ -394,27 +445,23 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
 }
 
 /// The answer as an event: one deeper in the chain, in the thread of what it answers.
-fn reply_pass(
+pub(super) fn answer_event(
     inner: &Inner,
-    trigger: &Arc<RoomEvent>,
+    trigger: &RoomEvent,
     binding: &ChannelBinding,
     reply: Reply,
     response_metadata: &Metadata,
-) -> Pass {
+) -> RoomEvent {
     let mut source = EventSource::new(binding.channel_id.clone(), binding.channel_type.clone());
     source.direction = ChannelDirection::Outbound;
     source.provider = inner.provider_of(&binding.channel_id);
-    let mut event = RoomEvent::new(
-        trigger.room_id.clone(),
-        source,
-        reply.content,
-        inner.clock.now(),
-    );
-    event.event_type = match &event.content {
-        crate::model::EventContent::Edit(_) => EventType::Edit,
-        crate::model::EventContent::Delete(_) => EventType::Delete,
-        _ => reply.event_type,
-    };
+    let changes_another = reply.content.event_type() != EventType::Message;
+    let room = trigger.room_id.clone();
+    // For an edit or delete the type follows from the content.
+    let mut event = RoomEvent::new(room, source, reply.content, inner.clock.now());
+    if !changes_another {
+        event.event_type = reply.event_type;
+    }
     event.chain_depth = trigger.chain_depth.saturating_add(1);
     event.parent_event_id.clone_from(&trigger.parent_event_id);
     event
@@ -424,12 +471,31 @@ fn reply_pass(
     event.visibility = reply.visibility;
     event.metadata = reply.metadata;
     event.metadata.merge(response_metadata);
-    Pass::new(
-        Origin::Reply {
-            trigger: Arc::clone(trigger),
+    event
+}
+
+/// Shows those who saw a streamed answer coming what became of it.
+fn settle_stream(live: &Arc<Live>, outcome: &mut Result<Outcome>) {
+    match outcome {
+        Ok(Outcome::Committed(committed, _)) => match &committed.block {
+            Some(block) => live.retract(&block.reason, &block.blocked_by),
+            None => {
+                for job in &mut committed.jobs {
+                    job.live = Some(Arc::clone(live));
+                }
+                let gets_it = |channel: &ChannelId| {
+                    committed
+                        .jobs
+                        .iter()
+                        .any(|job| job.binding.channel_id == *channel)
+                };
+                live.retract_from(|channel| !gets_it(channel), "not_visible", "not_visible");
+            }
         },
-        EventDraft::new(event),
-    )
+        Ok(Outcome::Refused(refusal)) => live.retract(refusal.code(), refusal.code()),
+        Ok(Outcome::Repeated(_)) => live.retract("repeated", "repeated"),
+        Err(error) => live.retract(error.code(), error.code()),
+    }
 }
 
 fn failure_event(

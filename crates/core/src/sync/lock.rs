@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::queue::KeyedQueue;
+use super::queue::{KeyedQueue, Ticket};
 use crate::error::Result;
 use crate::model::RoomId;
 
@@ -17,7 +17,14 @@ pub struct FencingToken(pub u64);
 /// A held room lock; dropping it lets the next one in.
 pub struct RoomLock {
     token: Option<FencingToken>,
-    _held: Box<dyn Any + Send>,
+    _held: Held,
+}
+
+/// What ends with the lock.
+enum Held {
+    /// A place in a queue of this process, which needs no box.
+    InProcess(#[expect(dead_code, reason = "held to be dropped")] Ticket<RoomId>),
+    Other(#[expect(dead_code, reason = "held to be dropped")] Box<dyn Any + Send>),
 }
 
 impl RoomLock {
@@ -25,7 +32,7 @@ impl RoomLock {
     pub fn new(held: impl Any + Send) -> Self {
         Self {
             token: None,
-            _held: Box::new(held),
+            _held: Held::Other(Box::new(held)),
         }
     }
 
@@ -108,6 +115,9 @@ impl RoomLockManager for InProcessLocks {
             ));
         };
         ticket.turn().await;
-        Ok(RoomLock::new(ticket))
+        Ok(RoomLock {
+            token: None,
+            _held: Held::InProcess(ticket),
+        })
     }
 }

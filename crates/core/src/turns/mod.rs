@@ -23,15 +23,63 @@
 //! let order: Vec<_> = transcript.iter().map(|event| event.speaker.as_str()).collect();
 //! assert_eq!(order, ["user", "planner", "coder", "planner"]);
 //! ```
+//!
+//! # A room that runs itself
+//!
+//! [`TurnRoom`] is that loop, made safe: it runs agents that are async functions, gives each a limited
+//! time, bounds planners that misbehave, and lets an observer persist every event before it counts. A
+//! room that is built from what was persisted goes on where the first one stopped.
+//!
+//! ```
+//! use std::convert::Infallible;
+//! use roomkit_core::turns::{TranscriptEvent, Turn, TurnContext, TurnRoom};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // A process went away after the planner had spoken.
+//! let stored = vec![
+//!     TranscriptEvent::new("user", "build a login form"),
+//!     TranscriptEvent::new("planner", "first a form, then its tests"),
+//! ];
+//!
+//! let room = TurnRoom::builder(["planner", "coder"])
+//!     .agent("planner", |_| async { Ok::<_, Infallible>(Turn::pass()) })
+//!     .agent("coder", |turn: TurnContext| async move {
+//!         let said = turn.transcript.len();
+//!         Ok::<_, Infallible>(Turn::say(format!("I have read {said} messages, the form is there")))
+//!     })
+//!     .transcript(stored)
+//!     .build()?;
+//!
+//! let report = room.resume().await?;
+//! assert_eq!(report.records[0].event.speaker, "coder");
+//! assert_eq!(room.transcript().len(), 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # An order that a model decides
+//!
+//! [`SpeakerSelector`] is for rooms without a fixed order: it reads out of a model's reply who is to
+//! speak, asks again where the reply names nobody or several, and falls back with a reason.
 
 mod error;
 mod mentions;
 mod planner;
+mod room;
 mod round_robin;
+mod selector;
 mod transcript;
 
 pub use error::TurnError;
 pub use mentions::extract_mentions;
 pub use planner::{PlannedTurn, RoomTurnPlanner};
+pub use room::{
+    Ended, Misplan, ObserverFailure, PassReason, Turn, TurnCap, TurnContext, TurnRecord,
+    TurnReport, TurnRoom, TurnRoomBuilder, TurnRoomError,
+};
 pub use round_robin::RoundRobinRoomPlanner;
-pub use transcript::TranscriptEvent;
+pub use selector::{
+    Ask, Decision, NoSelection, Selection, SelectionFallback, SelectionReason, SpeakerSelector,
+};
+pub use transcript::{Transcript, TranscriptEvent};

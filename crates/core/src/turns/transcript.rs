@@ -1,4 +1,7 @@
-//! One entry of a room's transcript, as a planner sees it.
+//! What was said in a room, as a planner sees it: one event, and all of them.
+
+use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -50,5 +53,42 @@ impl TranscriptEvent {
     #[must_use]
     pub fn in_round(self, round: u32) -> Self {
         Self { round, ..self }
+    }
+}
+
+/// Everything said in a room up to some moment, in order.
+///
+/// It is a snapshot: cloning it copies nothing, and it stays as it is while the room goes on. A room
+/// that is to append while somebody holds a snapshot copies its events once, so let go of it when it
+/// is no longer needed.
+///
+/// It reads like a slice of [`TranscriptEvent`], and is a list in JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Transcript(Arc<Vec<TranscriptEvent>>);
+
+impl Transcript {
+    pub(super) fn push(&mut self, event: TranscriptEvent) {
+        Arc::make_mut(&mut self.0).push(event);
+    }
+}
+
+impl Deref for Transcript {
+    type Target = [TranscriptEvent];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl From<Vec<TranscriptEvent>> for Transcript {
+    fn from(events: Vec<TranscriptEvent>) -> Self {
+        Self(Arc::new(events))
+    }
+}
+
+impl FromIterator<TranscriptEvent> for Transcript {
+    fn from_iter<I: IntoIterator<Item = TranscriptEvent>>(events: I) -> Self {
+        events.into_iter().collect::<Vec<_>>().into()
     }
 }

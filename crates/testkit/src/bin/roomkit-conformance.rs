@@ -9,7 +9,7 @@ use roomkit_testkit::conformance::{Summary, check_file};
 const USAGE: &str = "\
 usage: roomkit-conformance [--trace] [--self-check] FILE...
 
-Checks scenarios and planner vectors; the exit code is 0 when all pass, 1 when one does not.
+Checks scenarios, turn files and planner vectors; the exit code is 0 when all pass, 1 when one does not.
 
   --trace       prints each trace as JSON; the verdicts go to the error stream
   --self-check  also checks that a change of anything that a file expects would be noticed";

@@ -1,9 +1,9 @@
-//! The conformance runner: recorded scenarios and planner vectors against this implementation.
+//! The conformance runner: scenarios, turn files and planner vectors against this implementation.
 //!
 //! A scenario is a JSON file: a kit, what happens to it, and under `expect` the trace that this leaves;
 //! `tests/conformance/FORMAT.md` of the repository describes it. A scenario runs through the public API
 //! of `roomkit-core` alone, on a runtime of its own with paused time, so that retries, rate limits and
-//! timeouts take none. The binary `roomkit-conformance` is this module on the command line.
+//! timeouts take none. A turn file is the same for a room that runs its agents in turns. The binary `roomkit-conformance` is this module on the command line.
 //!
 //! ```
 //! use roomkit_testkit::conformance::Case;
@@ -28,6 +28,7 @@ mod scenario;
 mod self_check;
 mod strict;
 mod trace;
+mod turns;
 
 use std::fs;
 use std::path::Path;
@@ -42,8 +43,9 @@ pub use self::self_check::Tally;
 use self::planner::Vectors;
 use self::scenario::Scenario;
 use self::self_check::Expectation;
+use self::turns::TurnFile;
 
-/// A conformance file that was read: a scenario, or vectors of the planner.
+/// A conformance file that was read: a scenario, a turn file, or vectors of the planner.
 #[derive(Debug, Clone)]
 pub struct Case {
     name: String,
@@ -54,10 +56,11 @@ pub struct Case {
 enum Kind {
     Scenario(Box<Scenario>),
     Planner(Vectors),
+    Turns(Box<TurnFile>),
 }
 
 impl Case {
-    /// Reads a file. Where it names no scenario, its name without the extension is used.
+    /// Reads a file. Where it has no name of its own, its name without the extension is used.
     ///
     /// # Errors
     /// [`ConformanceError::Unreadable`], [`ConformanceError::Malformed`].
@@ -71,7 +74,7 @@ impl Case {
         Self::parse(&name.to_string_lossy(), &text)
     }
 
-    /// Reads the text of a file; `name` is used where it names no scenario.
+    /// Reads the text of a file; `name` is used where it has no name of its own.
     ///
     /// # Errors
     /// [`ConformanceError::Malformed`]: it is not JSON, or has a key that the format does not know.
@@ -82,6 +85,13 @@ impl Case {
             return Ok(Self {
                 name: name.to_owned(),
                 kind: Kind::Planner(Vectors::read(value)?),
+            });
+        }
+        if turns::is_turns(&value) {
+            let file = Box::new(TurnFile::read(value)?);
+            return Ok(Self {
+                name: file.name.clone().unwrap_or_else(|| name.to_owned()),
+                kind: Kind::Turns(file),
             });
         }
         let scenario = Box::new(Scenario::read(value)?);
@@ -103,6 +113,7 @@ impl Case {
         match &self.kind {
             Kind::Scenario(scenario) => scenario.expect.clone(),
             Kind::Planner(vectors) => vectors.expected(),
+            Kind::Turns(file) => file.expected(),
         }
     }
 
@@ -116,6 +127,7 @@ impl Case {
         match &self.kind {
             Kind::Scenario(scenario) => run::run(scenario),
             Kind::Planner(vectors) => vectors.run(),
+            Kind::Turns(file) => file.run(),
         }
     }
 
@@ -124,7 +136,7 @@ impl Case {
     pub fn compare(&self, expected: &Value, trace: &Value) -> Vec<Difference> {
         match &self.kind {
             Kind::Scenario(_) => compare::traces(expected, trace),
-            Kind::Planner(_) => compare::values(expected, trace),
+            Kind::Planner(_) | Kind::Turns(_) => compare::values(expected, trace),
         }
     }
 
@@ -160,8 +172,8 @@ impl Case {
                         || !compare::values(&normal::trace(changed), &trace).is_empty()
                 })
             }
-            Kind::Planner(vectors) => {
-                self_check::check(&vectors.expected(), Expectation::Exact, |changed| {
+            Kind::Planner(_) | Kind::Turns(_) => {
+                self_check::check(&self.expected(), Expectation::Exact, |changed| {
                     !compare::values(changed, trace).is_empty()
                 })
             }

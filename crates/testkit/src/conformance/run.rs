@@ -22,13 +22,20 @@ const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Runs a scenario and returns the trace that it leaves, in the form of its `expect`.
 pub(super) fn run(scenario: &Scenario) -> Result<Value, ConformanceError> {
+    on_paused_time(play(scenario))
+}
+
+/// Runs something to its end, on a runtime of its own whose time is paused.
+pub(super) fn on_paused_time(
+    play: impl Future<Output = Result<Value, ConformanceError>>,
+) -> Result<Value, ConformanceError> {
     let runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
         .build()
         .map_err(ConformanceError::Runtime)?;
     let all = async {
-        let ended = tokio::time::timeout(FOREVER, play(scenario)).await;
+        let ended = tokio::time::timeout(FOREVER, play).await;
         ended.unwrap_or(Err(ConformanceError::Stuck))
     };
     catch_unwind(AssertUnwindSafe(|| runtime.block_on(all)))

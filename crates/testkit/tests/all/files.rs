@@ -31,8 +31,8 @@ fn recorded_scenarios() {
 
 #[test]
 fn own_scenarios() {
-    let summary = check(json_files(&conformance().join("own")), 70);
-    assert!(summary.changes.unwrap().tried > 12_000);
+    let summary = check(json_files(&conformance().join("own")), 82);
+    assert!(summary.changes.unwrap().tried > 13_000);
 }
 
 #[test]

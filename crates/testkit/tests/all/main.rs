@@ -11,3 +11,4 @@ mod identity;
 mod refusals;
 mod runner;
 mod setup;
+mod turns;

@@ -8,5 +8,6 @@ mod lifecycle;
 mod options;
 mod slow;
 mod socket;
+mod streaming;
 mod support;
 mod wire;

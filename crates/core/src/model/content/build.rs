@@ -93,3 +93,17 @@ from_content! {
     Delete(DeleteContent),
     ToolCall(ToolCallContent),
 }
+
+/// Plain text.
+impl From<&str> for EventContent {
+    fn from(body: &str) -> Self {
+        Self::text(body)
+    }
+}
+
+/// Plain text.
+impl From<String> for EventContent {
+    fn from(body: String) -> Self {
+        Self::text(body)
+    }
+}

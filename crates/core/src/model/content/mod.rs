@@ -12,6 +12,7 @@ mod system;
 mod template;
 mod text;
 mod tool_call;
+mod words;
 
 use serde::Serialize;
 
@@ -96,7 +97,8 @@ impl EventContent {
         }
     }
 
-    /// The body of plain text; nothing for any other kind.
+    /// The body of plain text; nothing for any other kind. [`texts`](Self::texts) finds all text,
+    /// also that of an edit.
     pub fn text_body(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(&text.body),

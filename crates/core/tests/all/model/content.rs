@@ -1,8 +1,8 @@
 //! Content that is made in code: limits, kinds and what it shows.
 
 use roomkit_core::model::{
-    AudioContent, ChannelMediaType, CompositeContent, EventContent, LocationContent,
-    MAX_COMPOSITE_DEPTH, MediaContent, ValidationError, VideoContent,
+    AudioContent, ChannelMediaType, CompositeContent, DeleteContent, EventContent, LocationContent,
+    MAX_COMPOSITE_DEPTH, MediaContent, RichContent, TemplateContent, ValidationError, VideoContent,
 };
 
 fn problem(content: impl Into<EventContent>) -> Option<String> {
@@ -177,4 +177,56 @@ fn every_kind_has_a_name_and_the_media_type_a_channel_needs() {
         let written = serde_json::to_value(&content).unwrap();
         assert_eq!(written["type"], name);
     }
+}
+
+#[test]
+fn all_words_of_a_content_are_found_and_replaced_wherever_they_lie() {
+    let mut media = MediaContent::new("https://a.example/cat.png", "image/png");
+    media.caption = Some("secret caption".into());
+    let mut rich = RichContent::new("secret body");
+    rich.plain_text = Some("secret plain".into());
+    rich.quick_replies = vec!["secret reply".into(), "no".into()];
+    let mut place = LocationContent::new(1.0, 2.0);
+    place.label = Some("secret place".into());
+    place.address = Some("secret street".into());
+    let mut template = TemplateContent::new("t");
+    template.parameters = [("1".to_owned(), "secret parameter".to_owned())].into();
+    template.body = Some("secret template".into());
+    let mut audio = AudioContent::new("https://a.example/a.ogg");
+    audio.transcript = Some("secret transcript".into());
+    let inner = EventContent::composite([
+        EventContent::text("secret text"),
+        media.into(),
+        EventContent::composite([rich.into(), place.into()]),
+        template.into(),
+        audio.into(),
+        EventContent::system("code", "secret notice"),
+    ]);
+    let mut edit = EventContent::edit("e", inner);
+    let words = [
+        "text",
+        "caption",
+        "body",
+        "plain",
+        "reply",
+        "no",
+        "place",
+        "street",
+        "parameter",
+        "template",
+        "transcript",
+        "notice",
+    ];
+    let expected = words.map(|word| match word {
+        "no" => word.to_owned(),
+        _ => format!("secret {word}"),
+    });
+    assert_eq!(edit.texts(), expected);
+    assert!(edit.map_texts(|text| text.strip_prefix("secret ").map(str::to_owned)));
+    assert_eq!(edit.texts(), words);
+    assert!(!edit.map_texts(|_| None));
+
+    let mut delete = DeleteContent::new("e");
+    delete.reason = Some("secret reason".into());
+    assert_eq!(EventContent::from(delete).texts(), ["secret reason"]);
 }

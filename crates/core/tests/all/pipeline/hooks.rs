@@ -28,6 +28,15 @@ async fn kit_of_two() -> (RoomKit, Transport) {
     (kit, b)
 }
 
+#[derive(Clone, Copy)]
+struct Withholds;
+impl HookPoint for Withholds {
+    type Payload = String;
+    type Returns = HookResult<String>;
+    const TRIGGER: HookTrigger = HookTrigger::Custom("withholds");
+    const FAILURE: FailurePolicy = FailurePolicy::Block;
+}
+
 #[tokio::test]
 async fn global_room_and_provided_hooks_run_as_one_list_by_priority_then_registration() {
     #[derive(Debug)]
@@ -75,14 +84,6 @@ async fn global_room_and_provided_hooks_run_as_one_list_by_priority_then_registr
 /// Every way to fail, at a point that lets through and at one that withholds.
 #[tokio::test(start_paused = true)]
 async fn a_failing_hook_lets_through_or_blocks_as_its_point_says() {
-    #[derive(Clone, Copy)]
-    struct Withholds;
-    impl HookPoint for Withholds {
-        type Payload = String;
-        type Returns = HookResult<String>;
-        const TRIGGER: HookTrigger = HookTrigger::Custom("withholds");
-        const FAILURE: FailurePolicy = FailurePolicy::Block;
-    }
     for failure in ["error", "panic", "timeout"] {
         let (kit, b) = kit_of_two().await;
         let broken = || HookOptions::new("broken").timeout(Duration::from_secs(1));
@@ -376,6 +377,50 @@ async fn hook_error_tells_of_events_from_outside_alone() {
     kit.wait_idle().await;
     assert_eq!(user.texts(), ["hm"]);
     assert_eq!(*log.lock().unwrap(), ["broken"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_fails_at_a_point_of_a_channels_own_is_told_of() {
+    let (kit, _) = kit_of_two().await;
+    let log = Log::default();
+    let heard = Arc::clone(&log);
+    kit.on_any(move |event| {
+        let data = |key| event.data.get_str(key).unwrap_or_default();
+        let line = [
+            event.event_type.as_str(),
+            data("hook_name"),
+            data("trigger"),
+            data("error"),
+        ];
+        if event.event_type.as_str().starts_with("hook_") {
+            note(&heard, line.join(" "));
+        }
+        async {}
+    });
+    kit.hook(Withholds, "broken", |_, _| async {
+        Err::<HookResult<String>, _>("no power")
+    });
+    let verdict = kit.run_hooks(Withholds, "r", "secret".to_owned()).await;
+    assert!(matches!(verdict.unwrap(), HookVerdict::Blocked { .. }));
+    kit.remove_hook("broken");
+    let slow = HookOptions::new("slow").timeout(Duration::from_secs(1));
+    kit.hook(Withholds, slow, |_, _| async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        HookResult::allow()
+    });
+    kit.run_hooks(Withholds, "r", "secret".to_owned())
+        .await
+        .unwrap();
+    kit.wait_idle().await;
+    let trigger = Withholds::TRIGGER;
+    assert_eq!(
+        *log.lock().unwrap(),
+        [
+            format!("hook_error broken {trigger} no power"),
+            format!("hook_error slow {trigger} took longer than 1000 ms"),
+            format!("hook_timeout slow {trigger} took longer than 1000 ms"),
+        ]
+    );
 }
 
 /// The hooks that a room has of its own: observers of its life.

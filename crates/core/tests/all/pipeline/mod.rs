@@ -14,6 +14,7 @@ mod refusals;
 mod resilience;
 mod routing;
 mod scripted_store;
+mod streams;
 mod support;
 mod tenancy;
 mod visibility;

@@ -1,10 +1,14 @@
-//! Turn taking: the recorded vectors, the mention grammar, the planner's rules and its cost.
+//! Turn taking: the recorded vectors, the mention grammar, the planner, the room and the selector.
 
 mod conformance;
 mod cost;
 mod mentions;
 mod planner;
 mod properties;
+mod room;
+mod room_properties;
+mod selector;
+mod selector_properties;
 
 use roomkit_core::turns::TranscriptEvent;
 
