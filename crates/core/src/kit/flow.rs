@@ -10,14 +10,31 @@ use crate::pipeline::LaneKey;
 use crate::resilience::{BreakerTransition, CircuitBreaker, TokenBucket};
 use crate::sync::lock;
 
-/// How many buckets are kept before the full ones are forgotten.
+/// How many buckets are kept, at least, before the full ones are forgotten.
 const MOST_BUCKETS: usize = 4_096;
 
 #[derive(Debug, Default)]
 pub(crate) struct FlowControl {
     /// Only channels whose last delivery failed have one.
     breakers: Mutex<HashMap<ChannelId, CircuitBreaker>>,
-    buckets: Mutex<HashMap<LaneKey, Bucket>>,
+    buckets: Mutex<Buckets>,
+}
+
+#[derive(Debug, Default)]
+struct Buckets {
+    by_lane: HashMap<LaneKey, Bucket>,
+    /// At how many the full ones are looked for next; it grows with those that are not.
+    sweep_at: usize,
+}
+
+impl Buckets {
+    /// Forgets full buckets now and then, so that each call bears a constant part of it.
+    fn sweep(&mut self, now: Duration) {
+        if self.by_lane.len() >= self.sweep_at.max(MOST_BUCKETS) {
+            self.by_lane.retain(|_, bucket| !bucket.tokens.is_full(now));
+            self.sweep_at = self.by_lane.len().saturating_mul(2);
+        }
+    }
 }
 
 /// The tokens of one binding, and the limit that they are counted for.
@@ -46,11 +63,10 @@ impl FlowControl {
             let now = inner.clock.elapsed();
             let taken = {
                 let mut buckets = lock(&self.buckets);
-                if buckets.len() >= MOST_BUCKETS {
-                    buckets.retain(|_, bucket| !bucket.tokens.is_full(now));
-                }
+                buckets.sweep(now);
                 let key = (binding.room_id.clone(), binding.channel_id.clone());
                 let bucket = buckets
+                    .by_lane
                     .entry(key)
                     .or_insert_with(|| Bucket::new(limit, now));
                 if bucket.limit != *limit {

@@ -501,3 +501,83 @@ async fn a_room_goes_without_a_look_at_all_others() {
     let seconds = started.elapsed().as_secs();
     assert!(seconds < 20, "{seconds} s, one is plenty");
 }
+
+/// What a message is routed by holds open rooms, whatever changed while they were closed.
+#[tokio::test]
+async fn rooms_that_open_again_are_found_by_what_was_attached_meanwhile() {
+    let store = store_of(&["r"]).await;
+    let update = |status| {
+        let mut commit = RoomCommit::new("r".into(), None, now());
+        commit.room.get_or_insert_default().status = Some(status);
+        commit
+    };
+    let attach = |channel: &str| {
+        let (kind, category) = (ChannelType::Sms, ChannelCategory::Transport);
+        let binding = ChannelBinding::new(channel, "r", kind, category, now());
+        BindingChange::Put(Arc::new(binding))
+    };
+    let found = async |channel: &str| {
+        let rooms = store.rooms_of_channel(None, &channel.into(), 9).await;
+        rooms.unwrap().len()
+    };
+    let spoken = async || {
+        let sender = "u".into();
+        let rooms = store.rooms_of_sender(None, &ChannelType::Sms, &sender, 9);
+        rooms.await.unwrap().len()
+    };
+    let mut first = RoomCommit::new("r".into(), None, now());
+    first.bindings = vec![attach("a"), attach("b")];
+    store.commit(first.into()).await.unwrap();
+    assert_eq!((found("a").await, found("b").await), (1, 1));
+
+    let mut close = update(RoomStatus::Closed);
+    close.bindings.push(attach("c"));
+    store.commit(close.into()).await.unwrap();
+    let mut meanwhile = RoomCommit::new("r".into(), None, now());
+    meanwhile.bindings = vec![BindingChange::Detach("a".into()), attach("d")];
+    meanwhile.speaker = Some(Speaker {
+        participant_id: "u".into(),
+        sender_id: "u".into(),
+        channel_id: "b".into(),
+        channel_type: ChannelType::Sms,
+    });
+    store.commit(meanwhile.into()).await.unwrap();
+    for channel in ["a", "b", "c", "d"] {
+        assert_eq!(found(channel).await, 0, "{channel}");
+    }
+    assert_eq!(spoken().await, 0);
+
+    store
+        .commit(update(RoomStatus::Active).into())
+        .await
+        .unwrap();
+    for (channel, rooms) in [("a", 0), ("b", 1), ("c", 1), ("d", 1)] {
+        assert_eq!(found(channel).await, rooms, "{channel}");
+    }
+    assert_eq!(spoken().await, 1);
+    store.delete_room(&"r".into()).await.unwrap();
+    assert_eq!((found("b").await, spoken().await), (0, 0));
+}
+
+/// A message of a new sender asks for the rooms of its channel, of which there may be any number.
+#[tokio::test]
+async fn rooms_of_a_channel_are_not_counted_to_give_two() {
+    let store = store_of(&[]).await;
+    for number in 0..20_000 {
+        let room = format!("r{number:05}");
+        let created = Room::new(room.as_str(), now());
+        store.create_room(created).await.unwrap();
+        let (kind, category) = (ChannelType::Sms, ChannelCategory::Transport);
+        let binding = ChannelBinding::new("a", room.as_str(), kind, category, now());
+        let mut commit = RoomCommit::new(room.into(), None, now());
+        commit.bindings.push(BindingChange::Put(Arc::new(binding)));
+        store.commit(commit.into()).await.unwrap();
+    }
+    let started = std::time::Instant::now();
+    for _ in 0..2_000 {
+        let rooms = store.rooms_of_channel(None, &"a".into(), 2).await.unwrap();
+        assert_eq!(rooms, ["r00000", "r00001"]);
+    }
+    let seconds = started.elapsed().as_secs();
+    assert!(seconds < 5, "{seconds} s, a hundredth of one is plenty");
+}

@@ -10,6 +10,8 @@ const DEEPEST_INDENT: usize = 8;
 #[derive(Default)]
 pub(super) struct Writer {
     text: String,
+    /// Where the text ends but for the white space at its end.
+    end: usize,
     /// Newlines owed.
     breaks: usize,
     /// Whether a block has begun or ended and no text has come since.
@@ -30,7 +32,7 @@ pub(super) struct Writer {
 /// A link or image that is open.
 struct Link {
     url: String,
-    /// Where its text begins, once there is some.
+    /// Where its text begins, once there is some that is not white space.
     start: Option<usize>,
 }
 
@@ -47,7 +49,7 @@ impl Writer {
             };
             if !word.is_empty() {
                 self.settle();
-                self.text.push_str(word);
+                self.push(word);
             }
         }
     }
@@ -59,7 +61,7 @@ impl Writer {
             let line = line.strip_suffix('\r').unwrap_or(line);
             if !line.is_empty() {
                 self.settle();
-                self.text.push_str(line);
+                self.push(line);
             }
         }
     }
@@ -145,13 +147,16 @@ impl Writer {
     }
 
     fn close(&mut self, link: &Link) {
+        let url = link.url.as_str();
+        if leads_nowhere(url) {
+            return;
+        }
+        // Its edges are known: links lie in one another, and may not each read the text again.
         let label = link
             .start
-            .and_then(|start| self.text.get(start..))
-            .unwrap_or("")
-            .trim();
-        let url = link.url.as_str();
-        if leads_nowhere(url) || label == url || label == without_scheme(url) {
+            .and_then(|start| self.text.get(start..self.end))
+            .unwrap_or("");
+        if label == url || label == without_scheme(url) {
             return;
         }
         if label.is_empty() {
@@ -161,6 +166,7 @@ impl Writer {
             self.text.push_str(" (");
             self.text.push_str(url);
             self.text.push(')');
+            self.end = self.text.len();
         }
     }
 
@@ -197,13 +203,25 @@ impl Writer {
         self.space = false;
         self.separators = 0;
         self.marker.clear();
+    }
+
+    /// Adds text right behind what there is.
+    fn push(&mut self, text: &str) {
+        let begun = text.trim_start();
+        if begun.is_empty() {
+            self.text.push_str(text);
+            return;
+        }
+        let start = self.text.len() + (text.len() - begun.len());
+        self.text.push_str(text);
+        self.end = start + begun.trim_end().len();
         for link in self
             .links
             .iter_mut()
             .rev()
             .take_while(|link| link.start.is_none())
         {
-            link.start = Some(self.text.len());
+            link.start = Some(start);
         }
     }
 }

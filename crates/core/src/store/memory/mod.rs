@@ -43,9 +43,16 @@ pub struct MemoryStore {
 #[derive(Default)]
 struct Index {
     by_age: BTreeSet<(DateTime<Utc>, RoomId)>,
-    by_sender: HashMap<(ChannelType, ParticipantId), BTreeSet<RoomId>>,
-    by_channel: HashMap<ChannelId, BTreeSet<RoomId>>,
+    /// Open rooms alone, so that an answer is as far away as it is long.
+    by_sender: HashMap<SenderKey, BTreeSet<RoomId>>,
+    by_channel: HashMap<ChannelKey, BTreeSet<RoomId>>,
 }
+
+/// A sender of an organisation over a type of channel.
+type SenderKey = (Option<OrganizationId>, ChannelType, ParticipantId);
+
+/// A channel in an organisation.
+type ChannelKey = (Option<OrganizationId>, ChannelId);
 
 impl MemoryStore {
     /// An empty store.

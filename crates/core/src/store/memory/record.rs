@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, Utc};
 use foldhash::fast::RandomState;
 
-use super::Index;
+use super::{ChannelKey, Index, SenderKey};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     ChannelBinding, ChannelId, ChannelType, EventId, Observation, Participant, ParticipantId,
@@ -140,7 +140,13 @@ impl RoomRecord {
             || !commit.bindings.is_empty();
         if changes_room {
             self.version += 1;
+            let was_open = self.is_open();
             self.update_room(commit.event.as_deref(), commit.room, commit.at);
+            match (was_open, self.is_open()) {
+                (true, false) => self.leave(&mut lock(index)),
+                (false, true) => self.enter(&mut lock(index)),
+                _ => {}
+            }
         }
         if let Some(event) = commit.event {
             self.places.insert(event.id.clone(), self.events.len());
@@ -233,11 +239,10 @@ impl RoomRecord {
                 if self.detached.contains(&channel) {
                     Arc::make_mut(&mut self.detached).remove(&channel);
                 }
-                lock(index)
-                    .by_channel
-                    .entry(channel)
-                    .or_default()
-                    .insert(self.room.id.clone());
+                if self.is_open() {
+                    let key = self.channel_key(&channel);
+                    put_in(&mut lock(index).by_channel, key, &self.room.id);
+                }
             }
             BindingChange::Detach(channel) => {
                 let kept = self
@@ -246,7 +251,8 @@ impl RoomRecord {
                     .filter(|binding| binding.channel_id != channel);
                 self.bindings = kept.cloned().collect();
                 Arc::make_mut(&mut self.detached).insert(channel.clone());
-                take_out(&mut lock(index).by_channel, &channel, &self.room.id);
+                let key = self.channel_key(&channel);
+                take_out(&mut lock(index).by_channel, &key, &self.room.id);
             }
         }
     }
@@ -275,16 +281,53 @@ impl RoomRecord {
                 at,
             )),
         }
-        if self
-            .speakers
-            .insert((channel_type.clone(), sender_id.clone()))
-        {
-            let mut index = lock(index);
-            index
-                .by_sender
-                .entry((channel_type, sender_id))
-                .or_default()
-                .insert(self.room.id.clone());
+        let speaker = (channel_type, sender_id);
+        if self.speakers.insert(speaker.clone()) && self.is_open() {
+            let key = self.sender_key(&speaker);
+            put_in(&mut lock(index).by_sender, key, &self.room.id);
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.room.status.accepts_events()
+    }
+
+    fn channel_key(&self, channel: &ChannelId) -> ChannelKey {
+        (self.room.organization_id.clone(), channel.clone())
+    }
+
+    fn sender_key(&self, (channel_type, sender): &(ChannelType, ParticipantId)) -> SenderKey {
+        let organization = self.room.organization_id.clone();
+        (organization, channel_type.clone(), sender.clone())
+    }
+
+    /// Makes an open room one that messages are routed to.
+    fn enter(&self, index: &mut Index) {
+        for binding in self.bindings.iter() {
+            let key = self.channel_key(&binding.channel_id);
+            put_in(&mut index.by_channel, key, &self.room.id);
+        }
+        for speaker in &self.speakers {
+            put_in(
+                &mut index.by_sender,
+                self.sender_key(speaker),
+                &self.room.id,
+            );
+        }
+    }
+
+    /// Makes it one no longer.
+    fn leave(&self, index: &mut Index) {
+        for binding in self.bindings.iter() {
+            let key = self.channel_key(&binding.channel_id);
+            take_out(&mut index.by_channel, &key, &self.room.id);
+        }
+        for speaker in &self.speakers {
+            take_out(
+                &mut index.by_sender,
+                &self.sender_key(speaker),
+                &self.room.id,
+            );
         }
     }
 
@@ -293,13 +336,12 @@ impl RoomRecord {
         index
             .by_age
             .remove(&(self.room.created_at, self.room.id.clone()));
-        for binding in self.bindings.iter() {
-            take_out(&mut index.by_channel, &binding.channel_id, &self.room.id);
-        }
-        for speaker in &self.speakers {
-            take_out(&mut index.by_sender, speaker, &self.room.id);
-        }
+        self.leave(index);
     }
+}
+
+fn put_in<K: Eq + Hash>(rooms: &mut HashMap<K, BTreeSet<RoomId>>, key: K, room: &RoomId) {
+    rooms.entry(key).or_default().insert(room.clone());
 }
 
 /// Takes a room from the rooms of `key`, and the key where that was the last.

@@ -14,27 +14,8 @@ use crate::model::{
 use crate::store::{BindingStore, Page, RoomFilter, RoomSnapshot, RoomStore};
 use crate::sync::lock;
 
-impl MemoryStore {
-    /// The first `limit` of these rooms that are open and of this organisation.
-    fn open_rooms(
-        &self,
-        rooms: Option<BTreeSet<RoomId>>,
-        organization: Option<&OrganizationId>,
-        limit: usize,
-    ) -> Vec<RoomId> {
-        let is_wanted = |room: &RoomId| {
-            self.with(room, |record| {
-                record.room.status.accepts_events()
-                    && record.room.organization_id.as_ref() == organization
-            })
-        };
-        rooms
-            .unwrap_or_default()
-            .into_iter()
-            .filter(|room| is_wanted(room) == Some(true))
-            .take(limit)
-            .collect()
-    }
+fn first(rooms: Option<&BTreeSet<RoomId>>, limit: usize) -> Vec<RoomId> {
+    rooms.into_iter().flatten().take(limit).cloned().collect()
 }
 
 #[async_trait]
@@ -96,9 +77,8 @@ impl RoomStore for MemoryStore {
         sender: &ParticipantId,
         limit: usize,
     ) -> Result<Vec<RoomId>> {
-        let key = (channel_type.clone(), sender.clone());
-        let rooms = lock(&self.index).by_sender.get(&key).cloned();
-        Ok(self.open_rooms(rooms, organization, limit))
+        let key = (organization.cloned(), channel_type.clone(), sender.clone());
+        Ok(first(lock(&self.index).by_sender.get(&key), limit))
     }
 
     async fn rooms_of_channel(
@@ -107,8 +87,8 @@ impl RoomStore for MemoryStore {
         channel: &ChannelId,
         limit: usize,
     ) -> Result<Vec<RoomId>> {
-        let rooms = lock(&self.index).by_channel.get(channel).cloned();
-        Ok(self.open_rooms(rooms, organization, limit))
+        let key = (organization.cloned(), channel.clone());
+        Ok(first(lock(&self.index).by_channel.get(&key), limit))
     }
 }
 

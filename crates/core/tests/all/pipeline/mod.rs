@@ -8,6 +8,7 @@ mod identity;
 mod load;
 mod loops;
 mod parts;
+mod races;
 mod reentry;
 mod refusals;
 mod resilience;

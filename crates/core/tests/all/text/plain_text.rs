@@ -259,3 +259,21 @@ fn hostile_documents_take_time_and_space_in_proportion() {
         start.elapsed()
     );
 }
+
+/// Images in images that share one long label of white space.
+#[test]
+fn links_in_links_are_read_in_linear_time() {
+    let (depth, spaces) = (20_000, "\u{a0}".repeat(80_000));
+    for (label, url) in [(format!("{spaces}x"), "u"), (format!("x{spaces}"), "x")] {
+        let source = format!(
+            "a {}{label}{}",
+            "![".repeat(depth),
+            format!("]({url})").repeat(depth)
+        );
+        let started = std::time::Instant::now();
+        let text = from_markdown(&source);
+        assert!(text.len() <= source.len());
+        let seconds = started.elapsed().as_secs();
+        assert!(seconds < 10, "{seconds} s, a tenth of one is plenty");
+    }
+}
