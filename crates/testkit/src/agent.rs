@@ -8,6 +8,7 @@ use roomkit_core::model::{ChannelBinding, ChannelCategory, ChannelId, ChannelTyp
 use roomkit_core::{Channel, ChannelOutput, Clock, Reply, Result, RoomContext, SystemClock};
 
 use crate::body::body_of;
+use crate::stream::{StreamPiece, deltas};
 use crate::sync::Log;
 
 /// An agent for tests: it answers an event by the first rule that fits. A clone is another handle of
@@ -49,10 +50,18 @@ pub struct ScriptedAgentBuilder {
 pub struct ScriptRule {
     /// `None` fits every event.
     words: Option<String>,
-    reply: Option<String>,
+    answer: Answer,
     addressed_to: Option<Vec<ChannelId>>,
     tasks: Vec<String>,
     observations: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+enum Answer {
+    #[default]
+    None,
+    Whole(String),
+    Stream(Vec<StreamPiece>),
 }
 
 impl ScriptRule {
@@ -71,11 +80,18 @@ impl ScriptRule {
 
     /// What the agent says. Default: nothing.
     pub fn reply(mut self, text: impl Into<String>) -> Self {
-        self.reply = Some(text.into());
+        self.answer = Answer::Whole(text.into());
         self
     }
 
-    /// The agents that the reply asks to act; an empty list asks nobody. Default: as the room's policy has it.
+    /// What the agent says as it comes, instead of a whole [`reply`](Self::reply).
+    pub fn stream(mut self, pieces: impl IntoIterator<Item = StreamPiece>) -> Self {
+        self.answer = Answer::Stream(pieces.into_iter().collect());
+        self
+    }
+
+    /// The agents that the reply asks to act; an empty list asks nobody. A streamed answer cannot
+    /// say. Default: as the room's policy has it.
     pub fn addressed_to<C: Into<ChannelId>>(mut self, agents: impl IntoIterator<Item = C>) -> Self {
         self.addressed_to = Some(agents.into_iter().map(Into::into).collect());
         self
@@ -100,10 +116,13 @@ impl ScriptRule {
         body_of(&event.content).contains(words.as_str())
     }
 
-    fn output(&self, context: &RoomContext) -> ChannelOutput {
-        let mut output = match &self.reply {
-            None => ChannelOutput::none(),
-            Some(text) => {
+    fn output(&self, context: &RoomContext, clock: &Arc<dyn Clock>) -> ChannelOutput {
+        let mut output = match &self.answer {
+            Answer::None => ChannelOutput::none(),
+            Answer::Stream(pieces) => {
+                ChannelOutput::stream(deltas(pieces.clone(), Arc::clone(clock)))
+            }
+            Answer::Whole(text) => {
                 let mut reply = Reply::text(text);
                 reply.addressed_to.clone_from(&self.addressed_to);
                 ChannelOutput::reply(reply)
@@ -209,6 +228,8 @@ impl Channel for ScriptedAgent {
             return Ok(ChannelOutput::none());
         }
         let rule = self.parts.rules.iter().find(|rule| rule.fits(event));
-        Ok(rule.map_or_else(ChannelOutput::none, |rule| rule.output(context)))
+        Ok(rule.map_or_else(ChannelOutput::none, |rule| {
+            rule.output(context, &self.parts.clock)
+        }))
     }
 }

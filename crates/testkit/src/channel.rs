@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use roomkit_core::channel::StreamFrame;
 use roomkit_core::model::{
     ChannelBinding, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType, DeliveryOutcome,
     RoomEvent, RoomId,
@@ -38,7 +39,18 @@ use crate::sync::Log;
 pub struct MockChannel {
     parts: Arc<MockChannelBuilder>,
     calls: Arc<AtomicU64>,
-    delivered: Log<Delivery>,
+    frames: Arc<AtomicU64>,
+    taken: Log<Taken>,
+}
+
+/// Something that a [`MockChannel`] took.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Taken {
+    /// A whole event.
+    Whole(Delivery),
+    /// A frame of an answer as it comes.
+    Frame(StreamFrame),
 }
 
 /// One event that a [`MockChannel`] took.
@@ -61,7 +73,9 @@ pub struct MockChannelBuilder {
     channel_type: ChannelType,
     direction: ChannelDirection,
     capabilities: ChannelCapabilities,
+    streaming: bool,
     fail_first: Option<u64>,
+    fail_frame: Option<u64>,
     failure: Option<DeliveryOutcome>,
     delay: Duration,
     clock: Arc<dyn Clock>,
@@ -80,17 +94,41 @@ impl MockChannel {
             channel_type: ChannelType::Websocket,
             direction: ChannelDirection::Bidirectional,
             capabilities: ChannelCapabilities::default(),
+            streaming: false,
             fail_first: None,
+            fail_frame: None,
             failure: None,
             delay: Duration::ZERO,
             clock: Arc::new(SystemClock::new()),
         }
     }
 
-    /// What the channel took, of all rooms, in the order in which it did; failed calls are not here.
+    /// The events that the channel took whole, of all rooms, in the order in which it did; failed
+    /// calls are not here.
     #[must_use]
     pub fn deliveries(&self) -> Vec<Delivery> {
-        self.delivered.entries()
+        let whole = self.taken().into_iter().filter_map(|taken| match taken {
+            Taken::Whole(delivery) => Some(delivery),
+            Taken::Frame(_) => None,
+        });
+        whole.collect()
+    }
+
+    /// The frames of answers that the channel took as they came, of all rooms, in the order in which
+    /// it did.
+    #[must_use]
+    pub fn frames(&self) -> Vec<StreamFrame> {
+        let frames = self.taken().into_iter().filter_map(|taken| match taken {
+            Taken::Frame(frame) => Some(frame),
+            Taken::Whole(_) => None,
+        });
+        frames.collect()
+    }
+
+    /// All that the channel took, whole events and frames, in the order in which it did.
+    #[must_use]
+    pub fn taken(&self) -> Vec<Taken> {
+        self.taken.entries()
     }
 
     /// How often it was asked to deliver, failed calls included.
@@ -99,9 +137,9 @@ impl MockChannel {
         self.calls.load(Ordering::Relaxed)
     }
 
-    /// Forgets the deliveries so far. The count of calls stays, and with it who is still to fail.
+    /// Forgets what it took so far. The counts of calls stay, and with them who is still to fail.
     pub fn clear(&self) {
-        self.delivered.clear();
+        self.taken.clear();
     }
 }
 
@@ -124,6 +162,19 @@ impl MockChannelBuilder {
         self
     }
 
+    /// Lets it take answers as they come. Default: it gets them whole.
+    pub fn streaming(mut self) -> Self {
+        self.streaming = true;
+        self
+    }
+
+    /// Lets the frame with this number fail, counted from 1 over all answers; the channel then gets
+    /// that answer whole. Default: none fails.
+    pub fn fail_frame(mut self, number: u64) -> Self {
+        self.fail_frame = Some(number);
+        self
+    }
+
     /// Lets the first calls of `deliver` fail: with a retryable error, or as
     /// [`fail_with`](Self::fail_with) says. Default: none fails.
     pub fn fail_first(mut self, calls: u64) -> Self {
@@ -138,7 +189,7 @@ impl MockChannelBuilder {
         self
     }
 
-    /// How long each call takes. Default: no time.
+    /// How long each call takes, for an event or for a frame. Default: no time.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
         self
@@ -156,7 +207,8 @@ impl MockChannelBuilder {
         MockChannel {
             parts: Arc::new(self),
             calls: Arc::default(),
-            delivered: Log::default(),
+            frames: Arc::default(),
+            taken: Log::default(),
         }
     }
 
@@ -205,12 +257,33 @@ impl Channel for MockChannel {
         }
         let outcome = self.parts.outcome(call);
         if outcome.is_sent() {
-            self.delivered.push(Delivery {
+            self.taken.push(Taken::Whole(Delivery {
                 room_id: event.room_id.clone(),
                 index: event.index,
                 event: Arc::clone(event),
-            });
+            }));
         }
         outcome
+    }
+
+    fn supports_streaming(&self) -> bool {
+        self.parts.streaming
+    }
+
+    async fn deliver_frame(
+        &self,
+        frame: &StreamFrame,
+        _binding: &ChannelBinding,
+        _context: &RoomContext,
+    ) -> DeliveryOutcome {
+        let number = self.frames.fetch_add(1, Ordering::Relaxed) + 1;
+        if !self.parts.delay.is_zero() {
+            self.parts.clock.sleep(self.parts.delay).await;
+        }
+        if self.parts.fail_frame == Some(number) {
+            return DeliveryOutcome::failed("mock_failure", "the mock was told to fail");
+        }
+        self.taken.push(Taken::Frame(frame.clone()));
+        DeliveryOutcome::sent()
     }
 }

@@ -6,9 +6,11 @@ mod channel;
 mod clock;
 pub mod conformance;
 mod identity;
+mod stream;
 mod sync;
 
 pub use agent::{ScriptRule, ScriptedAgent, ScriptedAgentBuilder};
-pub use channel::{Delivery, MockChannel, MockChannelBuilder};
+pub use channel::{Delivery, MockChannel, MockChannelBuilder, Taken};
 pub use clock::ManualClock;
 pub use identity::MockIdentityResolver;
+pub use stream::StreamPiece;

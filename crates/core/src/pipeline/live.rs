@@ -95,6 +95,13 @@ impl Live {
         *lock(&self.shown) = Some((text.to_owned(), end));
     }
 
+    /// Takes note that the answer broke off after this part, in which nothing more was said.
+    pub(super) fn broke_off(&self, how: StreamEnd) {
+        if let Some((_, end)) = &mut *lock(&self.shown) {
+            *end = how;
+        }
+    }
+
     /// Shows a channel the committed event, in its place in the lane. `None` when the channel is not
     /// in the stream, or left it, and must get the event whole.
     pub(super) async fn finish(

@@ -109,10 +109,14 @@ pub(super) async fn follow(
             "streamed answer broke off"
         );
     }
-    if let Some(part) = part {
-        close(&mut followed, part, end, error);
-    } else if let (false, Some(last)) = (end.is_clean(), followed.replies.last_mut()) {
-        mark(last, end, error);
+    let said = part.is_some_and(|part| close(&mut followed, part, end, error));
+    // Broken off in a tool call or in silence: the last words tell of it.
+    if !said
+        && !end.is_clean()
+        && let (Some(reply), Some(live)) = (followed.replies.last_mut(), followed.lives.back())
+    {
+        mark(reply, end, error);
+        live.broke_off(end);
     }
     followed
 }
@@ -207,12 +211,12 @@ async fn listeners(
     Ok(context.bindings().iter().filter_map(takes).collect())
 }
 
-/// Ends a part; one without words is no answer.
-fn close(followed: &mut Followed, part: Part, end: StreamEnd, error: Option<&'static str>) {
+/// Ends a part; one without words is no answer, and `false` comes back.
+fn close(followed: &mut Followed, part: Part, end: StreamEnd, error: Option<&'static str>) -> bool {
     let Part { live, text } = part;
     if text.is_empty() {
         live.retract("empty_answer", "empty_answer");
-        return;
+        return false;
     }
     live.ended(&text, end);
     let mut reply = Reply::text(text);
@@ -221,6 +225,7 @@ fn close(followed: &mut Followed, part: Part, end: StreamEnd, error: Option<&'st
     }
     followed.replies.push(reply);
     followed.lives.push_back(live);
+    true
 }
 
 fn mark(reply: &mut Reply, end: StreamEnd, error: Option<&'static str>) {

@@ -9,6 +9,7 @@ use roomkit_core::{Error, RoomKit, RoomOptions};
 use super::clock::ScenarioClock;
 use super::error::ConformanceError;
 use super::hooks;
+use super::pieces;
 use super::run::attach;
 use super::scenario::{ChannelSpec, Kind, RoomSpec, Scenario};
 use crate::sync::Log;
@@ -19,6 +20,8 @@ use crate::{MockChannel, ScriptRule, ScriptedAgent};
 pub(super) struct Stage {
     pub(super) kit: RoomKit,
     pub(super) transports: Vec<(String, MockChannel)>,
+    /// The transports that take answers as they come.
+    pub(super) streaming: Vec<String>,
     pub(super) agents: Vec<(String, ScriptedAgent)>,
     /// The names of the hooks that ran.
     pub(super) hooks: Log<String>,
@@ -45,6 +48,7 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     let mut stage = Stage {
         kit: builder.build().map_err(failed("the kit"))?,
         transports: Vec::new(),
+        streaming: Vec::new(),
         agents: Vec::new(),
         hooks: Log::default(),
         notices: Log::default(),
@@ -88,6 +92,9 @@ impl Stage {
         let registered = match spec.kind {
             Kind::Transport => {
                 let channel = transport(spec)?;
+                if spec.streaming {
+                    self.streaming.push(id.clone());
+                }
                 self.transports.push((id, channel.clone()));
                 self.kit.register_channel(channel)
             }
@@ -161,6 +168,15 @@ fn transport(spec: &ChannelSpec) -> Result<MockChannel, ConformanceError> {
     if let Some(calls) = spec.fail_first {
         builder = builder.fail_first(calls);
     }
+    if spec.streaming {
+        builder = builder.streaming();
+    }
+    if let Some(number) = spec.fail_frame {
+        if !spec.streaming {
+            return Err(wrong(spec, "`fail_frame` is for channels that stream"));
+        }
+        builder = builder.fail_frame(number);
+    }
     Ok(builder.build())
 }
 
@@ -168,8 +184,14 @@ fn agent(spec: &ChannelSpec) -> Result<ScriptedAgent, ConformanceError> {
     if !matches!(spec.channel_type, None | Some(ChannelType::Ai)) {
         return Err(wrong(spec, "the `type` of an agent is `ai`"));
     }
-    if spec.direction.is_some() || spec.capabilities.is_some() || spec.fail_first.is_some() {
-        let problem = "`direction`, `capabilities` and `fail_first` are for transports";
+    let is_transport = spec.direction.is_some()
+        || spec.capabilities.is_some()
+        || spec.fail_first.is_some()
+        || spec.streaming
+        || spec.fail_frame.is_some();
+    if is_transport {
+        let problem = "`direction`, `capabilities`, `fail_first`, `streaming` and `fail_frame` are \
+            for transports";
         return Err(wrong(spec, problem));
     }
     let mut builder = ScriptedAgent::builder(spec.id.clone());
@@ -180,6 +202,14 @@ fn agent(spec: &ChannelSpec) -> Result<ScriptedAgent, ConformanceError> {
         };
         if let Some(text) = &rule.reply {
             made = made.reply(text);
+        }
+        if let Some(specs) = &rule.stream {
+            if rule.reply.is_some() || rule.addressed_to.is_some() {
+                let problem = "a rule with `stream` has neither `reply` nor `addressed_to`";
+                return Err(wrong(spec, problem));
+            }
+            let pieces = pieces::of(specs).map_err(|problem| wrong(spec, &problem))?;
+            made = made.stream(pieces);
         }
         if let Some(agents) = &rule.addressed_to {
             made = made.addressed_to(agents.iter().cloned());

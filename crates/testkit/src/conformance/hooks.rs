@@ -57,8 +57,16 @@ pub(super) fn make(spec: &HookSpec, ran: &Log<String>) -> Result<Hook, Conforman
         inject: spec.inject.clone().unwrap_or_default(),
         ran: ran.clone(),
     };
-    let options = options(spec)?;
-    if trigger == HookTrigger::BeforeBroadcast && spec.execution != Some(Execution::Async) {
+    let mut options = options(spec)?;
+    let decides =
+        trigger == HookTrigger::BeforeBroadcast && spec.execution != Some(Execution::Async);
+    if spec.hold_streams {
+        if !decides {
+            return Err(wrong(spec, "`hold_streams` is for hooks that decide"));
+        }
+        options = options.hold_streams();
+    }
+    if decides {
         return Ok(Hook::new(
             BeforeBroadcast,
             options,

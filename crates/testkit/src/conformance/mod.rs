@@ -19,13 +19,16 @@ mod clock;
 mod compare;
 mod content;
 mod error;
+mod frames;
 mod hooks;
 mod normal;
+mod pieces;
 mod planner;
 mod report;
 mod run;
 mod scenario;
 mod self_check;
+mod shape;
 mod strict;
 mod trace;
 mod turns;
@@ -168,7 +171,7 @@ impl Case {
             Kind::Scenario(scenario) => {
                 let trace = normal::trace(trace);
                 self_check::check(&scenario.expect, Expectation::Trace, |changed| {
-                    scenario::check_expect(changed).is_err()
+                    shape::check_expect(changed).is_err()
                         || !compare::values(&normal::trace(changed), &trace).is_empty()
                 })
             }

@@ -1,8 +1,8 @@
 //! What of a trace is compared, and in which form: two traces are equal when their normal forms are.
 //!
-//! - A key of a result, a room or a timeline entry that is null counts as absent.
+//! - A key of a result, a delivery, a frame, a room or a timeline entry that is null counts as absent.
 //! - A list that is absent from the trace or from a room counts as empty, and so does the list of a
-//!   channel under `heard` and `deliveries`. `heard` and `framework_events` are sorted.
+//!   channel under `heard`, `deliveries` and `frames`. `heard` and `framework_events` are sorted.
 //! - In content, at any depth, a key that is null or empty counts as absent.
 //! - A notice of a `channel_*` event is its `type`, its `code` and its `data.channel_id`.
 //! - A visibility that lists channels is the set of them.
@@ -19,7 +19,7 @@ pub(super) fn trace(trace: &Value) -> Value {
     for key in ["results", "hooks", "framework_events"] {
         or_empty_list(map, key);
     }
-    for key in ["heard", "deliveries", "rooms"] {
+    for key in ["heard", "deliveries", "frames", "rooms"] {
         or_empty(map, key, Value::Object(Map::new()));
     }
     for (key, value) in map.iter_mut() {
@@ -30,7 +30,7 @@ pub(super) fn trace(trace: &Value) -> Value {
                 each(value, sort);
                 drop_empty(value);
             }
-            "deliveries" => {
+            "deliveries" | "frames" => {
                 each(value, |channel| each(channel, delivery));
                 drop_empty(value);
             }

@@ -5,15 +5,19 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
+use futures_util::future::{BoxFuture, FutureExt, join};
 use roomkit_core::model::{EventId, InboundMessage, RoomId};
-use roomkit_core::{Error, ErrorKind, Result, RoomKit};
+use roomkit_core::{Error, ErrorKind, RoomKit};
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
+use tokio::time::Instant;
 
 use super::build::{Stage, build};
 use super::content::Content;
 use super::error::ConformanceError;
-use super::scenario::{AttachSpec, Inbound, OfChannel, Scenario, SendEvent, Step};
+use super::scenario::{
+    AttachSpec, CancelAnswer, Inbound, Meanwhile, OfChannel, Scenario, SendEvent, Step,
+};
 use super::trace;
 
 /// When a scenario is stuck. Paused time leaps to the next timer when nothing goes on, so this one is
@@ -46,17 +50,13 @@ async fn play(scenario: &Scenario) -> Result<Value, ConformanceError> {
     let stage = build(scenario).await?;
     let mut results = Vec::new();
     for (at, step) in scenario.steps.iter().enumerate() {
-        let result = stage.step(step).await;
+        let yielded = stage.play(step).await;
         stage.kit.wait_idle().await;
-        match result {
-            Ok(result) => results.extend(result),
-            Err(Trouble::Kit(error)) => results.push(json!({ "error": error.code() })),
-            Err(Trouble::Scenario(problem)) => {
-                return Err(ConformanceError::malformed(format!(
-                    "steps[{at}]: {problem}"
-                )));
-            }
-        }
+        results.extend(
+            yielded.map_err(|problem| {
+                ConformanceError::malformed(format!("steps[{at}]: {problem}"))
+            })?,
+        );
     }
     trace::of(&stage, results)
         .await
@@ -78,6 +78,35 @@ impl From<Error> for Trouble {
 }
 
 impl Stage {
+    /// Does a step, with what happens meanwhile. What comes back are the results, its own first; or
+    /// what makes no sense.
+    fn play<'a>(&'a self, step: &'a Step) -> BoxFuture<'a, Result<Vec<Value>, String>> {
+        let meanwhile: &[Meanwhile] = match step {
+            Step::Inbound(inbound) => &inbound.meanwhile,
+            _ => &[],
+        };
+        let begin = Instant::now();
+        let others = async move {
+            let mut results = Vec::new();
+            for Meanwhile { after, step } in meanwhile {
+                tokio::time::sleep_until(begin + seconds("after", *after)?).await;
+                results.extend(self.play(step).await?);
+            }
+            Ok::<_, String>(results)
+        };
+        let both = async move {
+            let (own, others) = join(self.step(step), others).await;
+            let mut results = match own {
+                Ok(result) => Vec::from_iter(result),
+                Err(Trouble::Kit(error)) => vec![json!({ "error": error.code() })],
+                Err(Trouble::Scenario(problem)) => return Err(problem),
+            };
+            results.extend(others?);
+            Ok(results)
+        };
+        both.boxed()
+    }
+
     /// Does a step. What comes back is what the step yields, if it is one that yields something.
     async fn step(&self, step: &Step) -> Result<Option<Value>, Trouble> {
         let kit = &self.kit;
@@ -121,9 +150,12 @@ impl Stage {
                 let room = self.room(&change.room).await?;
                 kit.set_agent_response_policy(room, change.policy).await?;
             }
+            Step::CancelAnswer(CancelAnswer { room, agent }) => {
+                let cancelled = kit.cancel_answer(self.room(room).await?, agent).await?;
+                return Ok(Some(json!({ "cancelled": cancelled })));
+            }
             Step::Settle(settle) => {
-                let time = Duration::try_from_secs_f64(settle.seconds)
-                    .map_err(|error| Trouble::Scenario(format!("settle: {error}")))?;
+                let time = seconds("settle", settle.seconds).map_err(Trouble::Scenario)?;
                 tokio::time::sleep(time).await;
             }
         }
@@ -162,7 +194,7 @@ impl Stage {
     }
 
     /// The room that a step means: `<new N>` is the Nth that the scenario did not set up.
-    async fn room(&self, named: &RoomId) -> Result<RoomId> {
+    async fn room(&self, named: &RoomId) -> roomkit_core::Result<RoomId> {
         let rooms = trace::room_names(self).await?;
         let of_name = rooms.into_iter().find(|(_, name)| named == name.as_str());
         Ok(of_name.map_or_else(|| named.clone(), |(room, _)| room))
@@ -210,7 +242,11 @@ impl Stage {
 }
 
 /// Attaches a channel, and mutes it where it is to be muted.
-pub(super) async fn attach(kit: &RoomKit, room: &RoomId, spec: &AttachSpec) -> Result<()> {
+pub(super) async fn attach(
+    kit: &RoomKit,
+    room: &RoomId,
+    spec: &AttachSpec,
+) -> roomkit_core::Result<()> {
     let mut call = kit.attach_channel(room, spec.channel.clone());
     if let Some(access) = spec.access {
         call = call.access(access);
@@ -232,6 +268,10 @@ pub(super) async fn attach(kit: &RoomKit, room: &RoomId, spec: &AttachSpec) -> R
         kit.mute(room, spec.channel.clone()).await?;
     }
     Ok(())
+}
+
+fn seconds(key: &str, value: f64) -> Result<Duration, String> {
+    Duration::try_from_secs_f64(value).map_err(|error| format!("{key}: {error}"))
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

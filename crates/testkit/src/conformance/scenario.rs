@@ -1,7 +1,5 @@
 //! A scenario's input as it stands in its file. Every key is known or the file is refused.
 
-use std::collections::BTreeMap;
-
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
     EventType, Metadata, RateLimit, RetryPolicy, RoomId, Visibility,
@@ -11,6 +9,8 @@ use serde_json::Value;
 
 use super::content::Content;
 use super::error::ConformanceError;
+use super::pieces::PieceSpec;
+use super::shape;
 use super::strict;
 
 /// A scenario: a kit, what happens to it, and the trace that this leaves.
@@ -39,7 +39,7 @@ impl Scenario {
     pub(super) fn read(value: Value) -> Result<Self, ConformanceError> {
         let scenario: Self = serde_json::from_value(value)
             .map_err(|error| ConformanceError::malformed(error.to_string()))?;
-        check_expect(&scenario.expect)?;
+        shape::check_expect(&scenario.expect)?;
         Ok(scenario)
     }
 }
@@ -63,6 +63,9 @@ pub(super) struct ChannelSpec {
     #[serde(default, deserialize_with = "strict::optional")]
     pub(super) capabilities: Option<ChannelCapabilities>,
     pub(super) fail_first: Option<u64>,
+    #[serde(default)]
+    pub(super) streaming: bool,
+    pub(super) fail_frame: Option<u64>,
     pub(super) script: Option<Vec<RuleSpec>>,
 }
 
@@ -79,6 +82,7 @@ pub(super) enum Kind {
 pub(super) struct RuleSpec {
     pub(super) on: String,
     pub(super) reply: Option<String>,
+    pub(super) stream: Option<Vec<PieceSpec>>,
     pub(super) addressed_to: Option<Vec<ChannelId>>,
     #[serde(default)]
     pub(super) tasks: Vec<String>,
@@ -95,6 +99,8 @@ pub(super) struct HookSpec {
     pub(super) priority: Option<i32>,
     /// In seconds.
     pub(super) timeout: Option<f64>,
+    #[serde(default)]
+    pub(super) hold_streams: bool,
     pub(super) channel_types: Option<Vec<ChannelType>>,
     pub(super) channel_ids: Option<Vec<ChannelId>>,
     pub(super) room: Option<RoomId>,
@@ -187,6 +193,7 @@ pub(super) enum Step {
     SetVisibility(SetVisibility),
     CloseRoom(OfRoom),
     SetAgentResponsePolicy(SetPolicy),
+    CancelAnswer(CancelAnswer),
     Settle(Settle),
 }
 
@@ -202,6 +209,17 @@ pub(super) struct Inbound {
     pub(super) addressed_to: Option<Vec<ChannelId>>,
     #[serde(default)]
     pub(super) metadata: Metadata,
+    #[serde(default)]
+    pub(super) meanwhile: Vec<Meanwhile>,
+}
+
+/// A step that is made while an inbound is under way.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Meanwhile {
+    /// In seconds, since the inbound began.
+    pub(super) after: f64,
+    pub(super) step: Step,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -253,70 +271,13 @@ pub(super) struct SetPolicy {
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
+pub(super) struct CancelAnswer {
+    pub(super) room: RoomId,
+    pub(super) agent: ChannelId,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Settle {
     pub(super) seconds: f64,
 }
-
-/// Refuses an `expect` with a key that the comparison would not look at. What the values are is for
-/// the comparison to say.
-pub(super) fn check_expect(expect: &Value) -> Result<(), ConformanceError> {
-    serde_json::from_value::<Expect>(expect.clone())
-        .map(drop)
-        .map_err(|error| ConformanceError::malformed(format!("expect: {error}")))
-}
-
-macro_rules! shape {
-    ($name:ident { $($field:ident: $type:ty),+ $(,)? }) => {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        #[expect(dead_code, reason = "only the keys matter")]
-        struct $name {
-            $(#[serde(default)] $field: Option<$type>,)+
-        }
-    };
-}
-
-shape!(Expect {
-    results: Vec<ResultShape>,
-    hooks: Vec<Value>,
-    heard: BTreeMap<String, Vec<Value>>,
-    deliveries: BTreeMap<String, Vec<DeliveryShape>>,
-    framework_events: Vec<Value>,
-    rooms: BTreeMap<String, RoomShape>,
-});
-
-shape!(ResultShape {
-    blocked: Value,
-    reason: Value,
-    status: Value,
-    error: Value,
-});
-
-shape!(DeliveryShape {
-    room: Value,
-    index: Value,
-    content: serde_json::Map<String, Value>,
-});
-
-shape!(RoomShape {
-    status: Value,
-    event_count: Value,
-    latest_index: Value,
-    timeline: Vec<EntryShape>,
-    tasks: Vec<Value>,
-    observations: Vec<Value>,
-});
-
-shape!(EntryShape {
-    index: Value,
-    r#type: Value,
-    status: Value,
-    blocked_by: Value,
-    source: Value,
-    participant: Value,
-    chain_depth: Value,
-    visibility: Value,
-    addressed_to: Value,
-    content: serde_json::Map<String, Value>,
-    metadata: serde_json::Map<String, Value>,
-});

@@ -307,7 +307,7 @@ fn exemption(expect: &Value, change: &Change) -> Option<Exemption> {
 
 /// Which rules hold for a key.
 enum Place {
-    /// A key of the trace, of a room, of a result, of a delivery; a channel or a room.
+    /// A key of the trace, of a room, of a result, of a delivery or frame; a channel or a room.
     Frame,
     /// A key of a timeline entry.
     Entry,
@@ -329,8 +329,8 @@ fn place(path: &[Segment]) -> Place {
                 _ => Place::Entry,
             }
         }
-        [Key(deliveries), Key(_), Index(_), Key(content), _, ..]
-            if deliveries == "deliveries" && content == "content" =>
+        [Key(list), Key(_), Index(_), Key(content), _, ..]
+            if matches!(list.as_str(), "deliveries" | "frames") && content == "content" =>
         {
             Place::Content
         }

@@ -9,12 +9,13 @@ use roomkit_core::{Result, RoomKit};
 use serde_json::{Map, Value, json};
 
 use super::build::Stage;
+use super::frames;
 
 /// How many rooms or events are read at a time.
 const PAGE: usize = 1_000;
 
 /// Ids of events, shown by the event's place in its room.
-type Indexes = HashMap<String, u64>;
+pub(super) type Indexes = HashMap<String, u64>;
 
 pub(super) async fn of(stage: &Stage, results: Vec<Value>) -> Result<Value> {
     let names = room_names(stage).await?;
@@ -38,14 +39,20 @@ pub(super) async fn of(stage: &Stage, results: Vec<Value>) -> Result<Value> {
     }
     let mut framework_events = stage.notices.entries();
     framework_events.sort();
-    Ok(json!({
+    let names = names.into_iter().collect();
+    let mut trace = json!({
         "results": results,
         "hooks": stage.hooks.entries(),
         "heard": heard(stage),
-        "deliveries": deliveries(stage, &names.into_iter().collect(), &indexes),
+        "deliveries": deliveries(stage, &names, &indexes),
         "framework_events": framework_events,
         "rooms": rooms,
-    }))
+    });
+    if let (Some(frames), Value::Object(trace)) = (frames::of(stage, &names, &indexes), &mut trace)
+    {
+        trace.insert("frames".to_owned(), json!(frames));
+    }
+    Ok(trace)
 }
 
 /// Every room by creation time, with the name it has in the trace.
@@ -121,7 +128,7 @@ fn show_event(event: &RoomEvent, indexes: &Indexes) -> Value {
     })
 }
 
-fn show_content(content: &EventContent, indexes: &Indexes) -> Value {
+pub(super) fn show_content(content: &EventContent, indexes: &Indexes) -> Value {
     // Content always has a form in JSON; null would be a difference.
     let mut value = serde_json::to_value(content).unwrap_or_default();
     name_by_index(&mut value, indexes);

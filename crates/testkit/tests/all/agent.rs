@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use roomkit_core::RoomKit;
+use roomkit_core::channel::Delta;
 use roomkit_core::model::{EventContent, InboundMessage, SystemContent, TemplateContent};
-use roomkit_testkit::{MockChannel, ScriptRule, ScriptedAgent};
+use roomkit_testkit::{MockChannel, ScriptRule, ScriptedAgent, StreamPiece};
 use tokio::time::Instant;
 
 use crate::setup::room_with;
@@ -107,4 +108,29 @@ async fn it_takes_its_time() {
     say(&kit, EventContent::text("think")).await;
     assert_eq!(start.elapsed(), Duration::from_secs(90));
     assert_eq!(replies(&web), ["done"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_streams_piece_by_piece_until_one_that_ends_the_answer() {
+    let text = StreamPiece::text;
+    let end = StreamPiece::Delta(Delta::End);
+    let wait = StreamPiece::Wait(Duration::from_secs(5));
+    let cases = [
+        (vec![], 0, &[][..]),
+        (vec![StreamPiece::thinking("hm")], 0, &[]),
+        (vec![text("a"), wait, text("b")], 5, &["ab"]),
+        (vec![text("a"), end, text("b")], 0, &["a"]),
+        (vec![text("a"), StreamPiece::Fail, text("b")], 0, &["a"]),
+        (vec![text("a"), StreamPiece::Panic, text("b")], 0, &["a"]),
+        (vec![text("a"), StreamPiece::Hang, text("b")], 600, &["a"]),
+    ];
+    for (pieces, seconds, expected) in cases {
+        let rule = ScriptRule::any().reply("instead").stream(pieces.clone());
+        let agent = ScriptedAgent::builder("bot").rule(rule).build();
+        let (kit, web) = room(&[&agent]).await;
+        let started = Instant::now();
+        say(&kit, "hi").await;
+        assert_eq!(replies(&web), expected, "{pieces:?}");
+        assert_eq!(started.elapsed().as_secs(), seconds, "{pieces:?}");
+    }
 }

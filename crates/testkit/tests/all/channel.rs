@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use roomkit_core::channel::StreamFrame;
 use roomkit_core::model::{
     ChannelCapabilities, ChannelDirection, ChannelType, DeliveryOutcome, InboundMessage,
 };
 use roomkit_core::{Channel, RoomKit};
-use roomkit_testkit::MockChannel;
+use roomkit_testkit::{MockChannel, ScriptRule, ScriptedAgent, StreamPiece, Taken};
 use tokio::time::Instant;
 
 use crate::setup::room_with;
@@ -98,4 +99,49 @@ async fn it_takes_its_time() {
     let start = Instant::now();
     say(&kit, "hi").await;
     assert_eq!(start.elapsed(), Duration::from_secs(7));
+}
+
+/// The number of the frame that fails, and what is taken then; `None` is a channel that does not
+/// stream.
+#[tokio::test(start_paused = true)]
+async fn it_takes_answers_as_they_come_where_it_may() {
+    let cases = [
+        (None, &["hi", "yes"][..]),
+        (Some(0), &["hi", "start", "chunk", "end yes"]),
+        (Some(1), &["hi", "yes"]),
+        (Some(2), &["hi", "start", "yes"]),
+    ];
+    for (fails, expected) in cases {
+        let mut builder = MockChannel::builder("screen");
+        if let Some(number) = fails {
+            builder = builder.streaming().fail_frame(number);
+        }
+        let channel = builder.build();
+        assert_eq!(channel.supports_streaming(), fails.is_some());
+        let rule = ScriptRule::any().stream([StreamPiece::text("yes")]);
+        let agent = ScriptedAgent::builder("bot").rule(rule).build();
+        let (web, screen) = (MockChannel::new("web"), Box::new(channel.clone()));
+        let kit = room_with(RoomKit::new(), vec![Box::new(web), screen, Box::new(agent)]).await;
+        say(&kit, "hi").await;
+        let taken: Vec<_> = channel.taken().iter().map(in_short).collect();
+        assert_eq!(taken, expected, "{fails:?}");
+        let whole = expected.iter().filter(|it| ["hi", "yes"].contains(it));
+        assert_eq!(channel.deliveries().len(), whole.count());
+        assert_eq!(
+            channel.frames().len() + channel.deliveries().len(),
+            taken.len()
+        );
+        channel.clear();
+        assert!(channel.taken().is_empty());
+    }
+}
+
+fn in_short(taken: &Taken) -> String {
+    match taken {
+        Taken::Whole(delivery) => delivery.event.text().unwrap().to_owned(),
+        Taken::Frame(StreamFrame::Start(_)) => "start".to_owned(),
+        Taken::Frame(StreamFrame::Chunk { .. }) => "chunk".to_owned(),
+        Taken::Frame(StreamFrame::End { event, .. }) => format!("end {}", event.text().unwrap()),
+        other => format!("{other:?}"),
+    }
 }

@@ -31,6 +31,11 @@ fn what_the_format_does_not_count_is_equal() {
             json!({"results": [], "hooks": [], "heard": {}, "rooms": {}}),
         ),
         (json!({"heard": {"bot": []}}), json!({"heard": {}})),
+        (json!({"frames": {"ws": []}}), json!({})),
+        (
+            json!({"frames": {"ws": [{"frame": "start", "parent": null, "content": {"data": {}}}]}}),
+            json!({"frames": {"ws": [{"frame": "start", "content": {}}]}}),
+        ),
         (
             json!({"heard": {"bot": [2, 10]}}),
             json!({"heard": {"bot": [10, 2]}}),
@@ -80,6 +85,16 @@ fn everything_else_is_a_difference() {
             json!({"heard": {"bot": [1]}}),
             json!({"heard": {"bot": [1, 1]}}),
             "heard.bot[1]: expected nothing, got 1",
+        ),
+        (
+            json!({"frames": {"ws": [{"delta": {"text": ""}}]}}),
+            json!({"frames": {"ws": [{"delta": {}}]}}),
+            "frames.ws[0].delta.text: expected \"\", got nothing",
+        ),
+        (
+            json!({}),
+            json!({"frames": {"ws": [{"frame": "whole"}]}}),
+            "frames.ws: expected nothing, got [{\"frame\":\"whole\"}]",
         ),
         (
             json!({"hooks": ["a", "b"]}),

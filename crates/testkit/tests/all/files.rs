@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use roomkit_testkit::conformance::{Summary, check_file};
+use roomkit_testkit::conformance::{Case, Summary, check_file};
 
 use crate::setup::{conformance, json_files};
 
@@ -31,8 +31,26 @@ fn recorded_scenarios() {
 
 #[test]
 fn own_scenarios() {
-    let summary = check(json_files(&conformance().join("own")), 82);
-    assert!(summary.changes.unwrap().tried > 13_000);
+    let summary = check(json_files(&conformance().join("own")), 101);
+    assert!(summary.changes.unwrap().tried > 19_000);
+}
+
+/// What a stream looks like does not depend on who happens to run first.
+#[test]
+fn streams_leave_one_trace() {
+    let files = json_files(&conformance().join("own"));
+    let is_stream = |file: &&PathBuf| file.to_string_lossy().contains("stream_");
+    let mut streams = 0;
+    for file in files.iter().filter(is_stream) {
+        let case = Case::open(file).unwrap();
+        let trace = case.run().unwrap();
+        assert!(trace.get("frames").is_some(), "{}", file.display());
+        for _ in 0..5 {
+            assert_eq!(case.run().unwrap(), trace, "{}", file.display());
+        }
+        streams += 1;
+    }
+    assert!(streams >= 19, "{streams} files");
 }
 
 #[test]
@@ -45,7 +63,7 @@ fn planner_vectors() {
 fn a_file_is_named_as_its_scenario() {
     for folder in ["scenarios", "own"] {
         for file in json_files(&conformance().join(folder)) {
-            let case = roomkit_testkit::conformance::Case::open(&file).unwrap();
+            let case = Case::open(&file).unwrap();
             assert_eq!(file.file_stem().unwrap(), case.name(), "{}", file.display());
         }
     }

@@ -10,7 +10,8 @@ fn scenario() -> Value {
         "kit": {"max_chain_depth": 3},
         "channels": [
             {"id": "ws", "capabilities": {"max_length": 5, "overflow": "split"}},
-            {"id": "bot", "kind": "agent", "script": [{"on": "*", "reply": "hi"}]},
+            {"id": "bot", "kind": "agent", "script": [{"on": "*", "reply": "hi"}, {"on": "x",
+                "stream": [{"tool_call_start": {"id": "1", "name": "n"}}, {"tool_call_end": {"id": "1"}}]}]},
         ],
         "hooks": [{"name": "h", "action": "block", "reason": "r", "when": {"source": "ws"},
             "inject": [{"body": "b", "to": ["ws"]}]}],
@@ -21,10 +22,14 @@ fn scenario() -> Value {
             {"inbound": {"channel": "ws", "sender": "a", "content": {"type": "text", "body": "x"}}},
             {"mute": {"room": "r", "channel": "ws"}},
             {"settle": {"seconds": 1}},
+            {"cancel_answer": {"room": "r", "agent": "bot"}},
+            {"inbound": {"channel": "ws", "sender": "a", "content": {"type": "text", "body": "x"},
+                "meanwhile": [{"after": 1, "step": {"settle": {"seconds": 1}}}]}},
         ],
         "expect": {
             "results": [{"blocked": true}],
             "deliveries": {"ws": [{"index": 1}]},
+            "frames": {"ws": [{"frame": "whole"}]},
             "rooms": {"r": {"timeline": [{"index": 0, "content": {}, "metadata": {}}]}},
         },
     })
@@ -46,6 +51,8 @@ fn a_key_that_is_not_known_is_named() {
         "/channels/0/capabilities",
         "/channels/1",
         "/channels/1/script/0",
+        "/channels/1/script/1/stream/0/tool_call_start",
+        "/channels/1/script/1/stream/1/tool_call_end",
         "/hooks/0",
         "/hooks/0/when",
         "/hooks/0/inject/0",
@@ -57,9 +64,13 @@ fn a_key_that_is_not_known_is_named() {
         "/steps/0/inbound/content",
         "/steps/1/mute",
         "/steps/2/settle",
+        "/steps/3/cancel_answer",
+        "/steps/4/inbound/meanwhile/0",
+        "/steps/4/inbound/meanwhile/0/step/settle",
         "/expect",
         "/expect/results/0",
         "/expect/deliveries/ws/0",
+        "/expect/frames/ws/0",
         "/expect/rooms/r",
         "/expect/rooms/r/timeline/0",
     ];
@@ -85,6 +96,22 @@ fn a_step_has_one_key_that_is_known() {
     ] {
         let mut file = scenario();
         *file.pointer_mut("/steps/0").unwrap() = step;
+        assert!(refusal(&file).is_some(), "{file}");
+    }
+}
+
+#[test]
+fn a_piece_of_a_stream_is_known() {
+    for piece in [
+        json!("sing"),
+        json!({"sing": "la"}),
+        json!({"text": "a", "thinking": "b"}),
+        json!({"text": 1}),
+        json!({"end": "now"}),
+        json!({}),
+    ] {
+        let mut file = scenario();
+        *file.pointer_mut("/channels/1/script/1/stream/0").unwrap() = piece;
         assert!(refusal(&file).is_some(), "{file}");
     }
 }
@@ -205,6 +232,36 @@ fn what_makes_no_sense_is_not_run() {
             "/channels/1",
             json!({"id": "bot", "kind": "agent", "fail_first": 1}),
             "`fail_first`",
+        ),
+        (
+            "/channels/1",
+            json!({"id": "bot", "kind": "agent", "streaming": true}),
+            "`streaming`",
+        ),
+        (
+            "/channels/0",
+            json!({"id": "ws", "fail_frame": 1}),
+            "`fail_frame`",
+        ),
+        (
+            "/channels/1/script/1",
+            json!({"on": "x", "stream": [], "reply": "y"}),
+            "`stream`",
+        ),
+        (
+            "/channels/1/script/1/stream/0",
+            json!({"wait": -1}),
+            "`wait`",
+        ),
+        (
+            "/hooks/0",
+            hook(json!({"action": "allow", "hold_streams": true, "execution": "async"})),
+            "`hold_streams`",
+        ),
+        (
+            "/steps/4/inbound/meanwhile/0/after",
+            json!(-1),
+            "steps[4]: after",
         ),
         (
             "/channels/1",

@@ -356,6 +356,35 @@ async fn what_was_said_before_the_end_is_kept_and_says_how_it_ended() {
 }
 
 #[tokio::test]
+async fn what_breaks_off_without_further_words_marks_the_last_ones() {
+    fn call() -> Result<Delta> {
+        let (id, name) = ("1".into(), "weather".into());
+        Ok(Delta::ToolCallStart { id, name })
+    }
+    fn lost() -> Result<Delta> {
+        Err(Error::channel("lost"))
+    }
+    let in_call = streams(|| vec![text("Looking."), call(), lost()]);
+    let after_call = streams(|| {
+        let answered = Ok(Delta::ToolCallEnd { id: "1".into() });
+        vec![text("Looking."), call(), answered, lost()]
+    });
+    for agent in [in_call, after_call] {
+        let screen = Screen::new("screen");
+        let (kit, _) = kit_of(&screen, &agent).await;
+        kit.process_inbound(say("user", "u", "hi")).await.unwrap();
+        assert_eq!(timeline_texts(&kit).await, ["hi", "Looking."]);
+        let event = kit.timeline("r", 5, 1).await.unwrap().remove(0);
+        assert_eq!(event.metadata.get_str("stream_end"), Some("failed"));
+        assert_eq!(
+            event.metadata.get_str("stream_error"),
+            Some("channel_failed")
+        );
+        assert_eq!(screen.seen().last().unwrap(), "end failed #5 Looking.");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_without_words_is_no_event_and_is_taken_back() {
     let screen = Screen::new("screen");
     let agent = streams(|| vec![Ok(Delta::Thinking("hm".into()))]);
