@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::lane::LaneTicket;
 use super::live::Live;
-use super::stream;
+use super::stream::{self, Followed};
 use crate::channel::{Channel, ChannelOutput, Response};
 use crate::context::RoomContext;
 use crate::error::{Error, Result};
@@ -127,7 +127,11 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
             // Boxed, so that the far more frequent delivery is not as large as a turn.
             let reacted = Box::pin(react(inner, &**channel, &event, &done.binding, &context));
             match reacted.await {
-                Ok((output, lives)) => (done.output, done.lives) = (Some(output), lives),
+                Ok((output, followed)) => {
+                    let failed = followed.failure.as_ref().map(failed_by);
+                    done.result = failed.map(|outcome| result(&done, outcome, 1));
+                    (done.output, done.lives) = (Some(output), followed.lives);
+                }
                 Err(error) => done.result = Some(result(&done, failed_by(&error), 1)),
             }
         }
@@ -241,7 +245,7 @@ async fn react(
     event: &Arc<RoomEvent>,
     binding: &Arc<ChannelBinding>,
     context: &RoomContext,
-) -> Result<(ChannelOutput, VecDeque<Arc<Live>>)> {
+) -> Result<(ChannelOutput, Followed)> {
     let until = inner.clock.elapsed() + inner.settings.agent_timeout;
     let turn = Inside::channel().scope(channel.on_event(event, binding, context));
     let mut output = match guard(&*inner.clock, inner.settings.agent_timeout, pin!(turn)).await {
@@ -249,14 +253,13 @@ async fn react(
         Err(NoAnswer::Panicked) => return Err(Error::channel("the agent panicked")),
         Err(NoAnswer::TookTooLong) => return Err(Error::channel("the agent took too long")),
     };
-    let mut lives = VecDeque::new();
+    let mut followed = Followed::default();
     if let Response::Stream(deltas) = output.response {
         let following = stream::follow(inner, event, binding, deltas, until);
-        let followed = Inside::channel().scope(following).await;
-        output.response = Response::Replies(followed.replies);
-        lives = followed.lives;
+        followed = Inside::channel().scope(following).await;
+        output.response = Response::Replies(std::mem::take(&mut followed.replies));
     }
-    Ok((output, lives))
+    Ok((output, followed))
 }
 
 impl std::fmt::Debug for Job {

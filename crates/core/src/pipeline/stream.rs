@@ -17,7 +17,7 @@ use super::reenter::answer_event;
 use crate::channel::{Delta, DeltaStream, Reply, StreamEnd, StreamFrame, StreamStart};
 use crate::clock::{self, Elapsed};
 use crate::draft::EventDraft;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::hook::BeforeBroadcast;
 use crate::kit::Inner;
 use crate::model::{ChannelBinding, ChannelCategory, EventId, Metadata, RoomEvent};
@@ -56,6 +56,8 @@ impl Streaming {
 pub(super) struct Followed {
     pub(super) replies: Vec<Reply>,
     pub(super) lives: VecDeque<Arc<Live>>,
+    /// Why nothing was said, where the agent is to blame for it.
+    pub(super) failure: Option<Error>,
 }
 
 /// What is said in one piece.
@@ -117,6 +119,13 @@ pub(super) async fn follow(
     {
         mark(reply, end, error);
         live.broke_off(end);
+    }
+    if followed.replies.is_empty() {
+        followed.failure = match end {
+            StreamEnd::Failed => Some(Error::channel("the agent failed before it said anything")),
+            StreamEnd::TimedOut => Some(Error::channel("the agent took too long")),
+            StreamEnd::Complete | StreamEnd::ToolCall | StreamEnd::Cancelled => None,
+        };
     }
     followed
 }
@@ -215,7 +224,12 @@ async fn listeners(
 fn close(followed: &mut Followed, part: Part, end: StreamEnd, error: Option<&'static str>) -> bool {
     let Part { live, text } = part;
     if text.is_empty() {
-        live.retract("empty_answer", "empty_answer");
+        let why = if end.is_clean() {
+            "empty_answer"
+        } else {
+            end.code()
+        };
+        live.retract(why, why);
         return false;
     }
     live.ended(&text, end);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures_util::{StreamExt, stream};
 use roomkit_core::channel::{Delta, DeltaStream, StreamFrame};
-use roomkit_core::hook::{BeforeBroadcast, HookOptions, HookResult};
+use roomkit_core::hook::{BeforeBroadcast, HookOptions, HookResult, OnError};
 use roomkit_core::model::{
     ChannelBinding, ChannelCapabilities, ChannelId, ChannelType, DeliveryOutcome, RoomEvent,
 };
@@ -396,6 +396,38 @@ async fn an_answer_without_words_is_no_event_and_is_taken_back() {
         ["start", "?hm", "retracted empty_answer by empty_answer"]
     );
     assert_eq!(timeline_texts(&kit).await, ["hi"]);
+}
+
+/// It is the agent's failure as if it had not begun to stream.
+#[tokio::test]
+async fn a_stream_that_fails_before_it_says_anything_is_a_failed_agent() {
+    let screen = Screen::new("screen");
+    let agent = streams(|| {
+        vec![
+            Ok(Delta::Thinking("hm".into())),
+            Err(Error::channel("line lost")),
+        ]
+    });
+    let (kit, _) = kit_of(&screen, &agent).await;
+    let errors: Arc<Mutex<Vec<String>>> = Arc::default();
+    let noted = Arc::clone(&errors);
+    kit.hook(OnError, "errors", move |event, _| {
+        let code = event.metadata.get_str("error_type").unwrap();
+        noted.lock().unwrap().push(code.to_owned());
+        async {}
+    });
+    let result = kit.process_inbound(say("user", "u", "hi")).await.unwrap();
+    kit.wait_idle().await;
+    assert_eq!(timeline_texts(&kit).await, ["hi"]);
+    assert_eq!(
+        screen.seen()[1..],
+        ["start", "?hm", "retracted failed by failed"]
+    );
+    assert_eq!(
+        result.error.as_deref(),
+        Some("channel_failed: the agent failed before it said anything")
+    );
+    assert_eq!(*errors.lock().unwrap(), ["channel_failed"]);
 }
 
 /// A slow channel holds neither the agent nor the others, and gets the answer whole.
