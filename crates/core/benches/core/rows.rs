@@ -24,6 +24,7 @@ pub(crate) const ALL: &[(&str, Row)] = &[
     ("message_with_agent", message_with_agent),
     ("ten_hooks", ten_hooks),
     ("plan_next", plan_next),
+    ("two_cores", two_cores),
 ];
 
 type Boxed = Pin<Box<dyn Future<Output = bool> + Send>>;
@@ -157,4 +158,52 @@ fn plan_next(name: &str) {
         })
         .collect();
     report(name, median(figures), 5_000.0, 1.0);
+}
+
+/// Messages into many rooms from two threads beside the same from one: the floor is half of what one
+/// thread takes.
+fn two_cores(name: &str) {
+    let (mut figures, mut floors) = (Vec::new(), Vec::new());
+    for _ in 0..ROUNDS {
+        floors.push(rooms_at_once(1) / 2.0);
+        figures.push(rooms_at_once(2));
+    }
+    report(name, median(figures), median(floors), 1.3);
+}
+
+/// Nanoseconds a message where `threads` threads send into eight rooms each.
+fn rooms_at_once(threads: u32) -> f64 {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads as usize)
+        .enable_time()
+        .build()
+        .unwrap();
+    let elapsed = runtime.block_on(async move {
+        let kit = kit_of(false).await;
+        let rooms = (0..threads).flat_map(|thread| (0..8).map(move |room| (thread, room)));
+        for (thread, room) in rooms {
+            let room = format!("room-{thread}-{room}");
+            kit.create_room(room.as_str()).await.unwrap();
+            for channel in ["a", "b"] {
+                kit.attach_channel(room.as_str(), channel).await.unwrap();
+            }
+        }
+        let started = std::time::Instant::now();
+        let senders = (0..threads).map(|thread| {
+            let kit = kit.clone();
+            tokio::spawn(async move {
+                for number in 0..CALLS {
+                    let room = format!("room-{thread}-{}", number % 8);
+                    let message = InboundMessage::text("a", "alice", "Hello everyone!");
+                    let result = kit.process_inbound(message.in_room(room)).await;
+                    assert!(!result.unwrap().blocked);
+                }
+            })
+        });
+        for sender in senders.collect::<Vec<_>>() {
+            sender.await.unwrap();
+        }
+        started.elapsed()
+    });
+    nanos(elapsed) / f64::from(threads * CALLS)
 }
