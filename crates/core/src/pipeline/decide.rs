@@ -1,6 +1,7 @@
 //! The judgement on an event, in the one order that nothing changes: status, repeat, edit or
 //! delete, chain depth, hooks, the source's right to write.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use super::pass::{Block, Hooked, Origin, Pass};
@@ -139,12 +140,16 @@ async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> 
             .map_err(|invalid| invalid.to_string())?;
         edit::still_about(&before.content, &changed.content)
     };
-    let hooks = inner
-        .hooks
-        .run::<BeforeBroadcast>(&context, pass.draft.clone(), acceptable);
-    let outcome = Inside::under_lock(inner.id, &room.room.id)
-        .scope(hooks)
-        .await;
+    let outcome = {
+        // Pinned here, so that it is not moved once more into its scope.
+        let hooks = inner
+            .hooks
+            .run::<BeforeBroadcast>(&context, pass.draft.clone(), acceptable);
+        let hooks = pin!(hooks);
+        Inside::under_lock(inner.id, &room.room.id)
+            .scope(hooks)
+            .await
+    };
     let mut effects = outcome.effects;
     if matches!(pass.origin, Origin::Injected) {
         effects.injected.clear();
