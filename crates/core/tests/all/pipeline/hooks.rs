@@ -9,7 +9,7 @@ use roomkit_core::hook::{
     HookTrigger, HookVerdict, InjectedEvent, OnChannelAttached, OnChannelMuted, OnRoomClosed,
     OnRoomCreated, OnTaskCreated, RoomHooks,
 };
-use roomkit_core::model::{ChannelType, Metadata, Room, TextContent};
+use roomkit_core::model::{ChannelType, EventContent, InboundMessage, Metadata, Room, TextContent};
 use roomkit_core::store::{ConversationStore, MemoryStore};
 use roomkit_core::{Error, ErrorKind, Result, RoomKit, RoomOptions, WeakKit};
 
@@ -511,4 +511,31 @@ async fn a_provider_of_hooks_does_not_wait_for_the_lock_that_it_is_asked_under()
     let result = kit.process_inbound(say("a", "u", "hi")).await.unwrap();
     assert!(!result.blocked);
     assert_eq!(started.elapsed().as_secs(), 0);
+}
+
+/// A hook that replaces words finds them in an edit too, and changes nobody's copy but the event's.
+#[tokio::test]
+async fn a_hook_that_replaces_words_is_not_passed_by_with_an_edit() {
+    let (kit, b) = kit_of_two().await;
+    kit.hook(BeforeBroadcast, "redactor", |mut event, _| async move {
+        let before = event.clone();
+        let redact = |text: &str| {
+            let redacted = text.replace("555-0100", "[number]");
+            (redacted != text).then_some(redacted)
+        };
+        if !event.map_texts(redact) {
+            assert_eq!(event, before);
+            return HookResult::allow();
+        }
+        assert_ne!(event, before);
+        HookResult::modify(event)
+    });
+    let said = kit.process_inbound(say("a", "u", "call me")).await.unwrap();
+    let id = said.event.unwrap().id.clone();
+    let edit = EventContent::edit(id.clone(), "call 555-0100");
+    let edit = InboundMessage::new("a", "u", edit).in_room("r");
+    assert!(!kit.process_inbound(edit).await.unwrap().blocked);
+    let stored = kit.event("r", id).await.unwrap();
+    assert_eq!(stored.text(), Some("call [number]"));
+    assert_eq!(b.texts(), ["call me", "Correction: call [number]"]);
 }

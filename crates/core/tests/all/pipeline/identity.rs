@@ -1,9 +1,11 @@
 //! Who a sender is: what is stored of them, and what becomes of those whom nobody knows.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use roomkit_core::hook::{Hook, IdentityDecision, OnIdentityUnknown, RoomHooks};
+use roomkit_core::hook::{
+    Hook, IdentityDecision, OnIdentityAmbiguous, OnIdentityUnknown, RoomHooks,
+};
 use roomkit_core::model::{
     ChannelId, ChannelType, EventContent, IdentificationStatus, Identity, IdentityResult,
     InboundMessage, Participant, ParticipantRole, Room,
@@ -107,5 +109,41 @@ async fn a_challenge_reaches_a_sender_who_is_new_to_the_room() {
         let result = kit.process_inbound(message).await.unwrap();
         assert_eq!(result.reason.as_deref(), Some("identity_challenge_sent"));
         assert_eq!(sms.texts(), vec!["Who are you?"; times]);
+    }
+}
+
+/// As everywhere, a hook that decides and fails is told of, and the message goes its way.
+#[tokio::test]
+async fn a_hook_about_a_stranger_that_fails_is_told_of() {
+    for (status, trigger) in [
+        (IdentificationStatus::Unknown, "on_identity_unknown"),
+        (IdentificationStatus::Ambiguous, "on_identity_ambiguous"),
+    ] {
+        let kit = RoomKit::builder()
+            .identity(Arc::new(Says(IdentityResult::new(status))))
+            .build()
+            .unwrap();
+        room_of(&kit, vec![shared(&Transport::new("sms"))]).await;
+        let told: Arc<Mutex<Vec<String>>> = Arc::default();
+        let heard = Arc::clone(&told);
+        kit.on("hook_error", move |event| {
+            let data = |key| event.data.get_str(key).unwrap().to_owned();
+            let line = [data("hook_name"), data("trigger"), data("error")].join(" ");
+            heard.lock().unwrap().push(line);
+            async {}
+        });
+        kit.hook(OnIdentityUnknown, "registry", |_, _| async {
+            Err::<Option<IdentityDecision>, _>("is down")
+        });
+        kit.hook(OnIdentityAmbiguous, "registry", |_, _| async {
+            Err::<Option<IdentityDecision>, _>("is down")
+        });
+        let result = kit.process_inbound(say("sms", "+15550001111", "hi")).await;
+        assert!(!result.unwrap().blocked, "{trigger}");
+        kit.wait_idle().await;
+        assert_eq!(
+            *told.lock().unwrap(),
+            [format!("registry {trigger} is down")]
+        );
     }
 }
