@@ -180,8 +180,17 @@ impl Error {
         Self::new(ErrorKind::StoreFailed, "a part of the kit panicked")
     }
 
-    pub(crate) fn room_not_found(room: &impl fmt::Display) -> Self {
+    /// There is no room with this id.
+    pub fn room_not_found(room: &impl fmt::Display) -> Self {
         Self::new(ErrorKind::RoomNotFound, format!("no room {room}"))
+    }
+
+    /// The id of a room that was to be made is in use.
+    pub fn room_already_exists(room: &impl fmt::Display) -> Self {
+        Self::new(
+            ErrorKind::RoomAlreadyExists,
+            format!("room {room} is there already"),
+        )
     }
 
     pub(crate) fn room_closed(room: &impl fmt::Display) -> Self {

@@ -65,6 +65,7 @@ pub struct RoomKitBuilder {
     settings: Settings,
     store: Option<Arc<dyn ConversationStore>>,
     locks: Option<Arc<dyn RoomLockManager>>,
+    allow_in_process_locks: bool,
     realtime: Option<Arc<dyn RealtimeBackend>>,
     router: Option<Arc<dyn InboundRoomRouter>>,
     transcoder: Option<Arc<dyn ContentTranscoder>>,
@@ -84,6 +85,14 @@ impl RoomKitBuilder {
     /// What serialises a room. Default: [`InProcessLocks`].
     pub fn locks(mut self, locks: Arc<dyn RoomLockManager>) -> Self {
         self.locks = Some(locks);
+        self
+    }
+
+    /// Lets a store that other processes share go with locks of this process alone. The store still
+    /// refuses what was decided on an older room, so nothing is stored twice; processes that meet in
+    /// one room run its hooks again, and one may come too late again and again. Default: refused.
+    pub fn allow_in_process_locks(mut self) -> Self {
+        self.allow_in_process_locks = true;
         self
     }
 
@@ -196,9 +205,12 @@ impl RoomKitBuilder {
     /// Puts the kit together.
     ///
     /// # Errors
-    /// [`InvalidInput`](ErrorKind::InvalidInput) where a limit is below 1 or beyond what can be kept;
-    /// it names the limit.
+    /// [`InvalidInput`](ErrorKind::InvalidInput)
+    /// - where a limit is below 1 or beyond what can be kept; it names the limit;
+    /// - where other processes share the store and none of them waits for the locks, unless
+    ///   [`allow_in_process_locks`](Self::allow_in_process_locks) says that this is meant.
     pub fn build(self) -> Result<RoomKit> {
+        self.check_locks()?;
         let at_least_one = [
             ("max_chain_depth", u64::from(self.settings.max_chain_depth)),
             ("lane_capacity", self.settings.lane_capacity as u64),
@@ -237,6 +249,22 @@ impl RoomKitBuilder {
             }
         }
         Ok(self.assemble())
+    }
+
+    fn check_locks(&self) -> Result<()> {
+        let shared = self.store.as_ref().is_some_and(|store| store.is_shared());
+        let distributed = self
+            .locks
+            .as_ref()
+            .is_some_and(|locks| locks.is_distributed());
+        if shared && !distributed && !self.allow_in_process_locks {
+            return Err(Error::new(
+                ErrorKind::InvalidInput,
+                "locks: other processes share the store, but the locks are of this process alone; \
+                 give a distributed lock manager, or call allow_in_process_locks",
+            ));
+        }
+        Ok(())
     }
 
     /// Puts a kit of valid settings together.

@@ -14,8 +14,11 @@ use crate::model::{
     RoomEvent, RoomId, Task, Visibility,
 };
 use crate::pipeline;
-use crate::store::EventQuery;
+use crate::store::{EventQuery, EventSearch};
 use crate::sync::inside::Inside;
+
+/// How many words a search may have.
+const MOST_SEARCHED_WORDS: usize = 64;
 
 /// Sends an event into a room in the name of a channel; await it to do so.
 #[derive(Debug)]
@@ -105,6 +108,31 @@ impl Rooms {
         let inner = self.inner();
         inner.visible_room(&self.scope, &room).await?;
         inner.store.events(&room, query).await
+    }
+
+    /// Events by the words in them, newest first; with a scoped handle only those of its
+    /// organisation's rooms.
+    ///
+    /// # Errors
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound) where the search names a room that there is not;
+    /// [`InvalidInput`](ErrorKind::InvalidInput) where it has more than 64 words.
+    pub async fn search_events(&self, mut search: EventSearch) -> Result<Vec<Arc<RoomEvent>>> {
+        if search.words().len() > MOST_SEARCHED_WORDS {
+            let problem = format!("text: has more than {MOST_SEARCHED_WORDS} words");
+            return Err(Error::new(ErrorKind::InvalidInput, problem));
+        }
+        let inner = self.inner();
+        if let Some(room) = &search.room_id {
+            inner.visible_room(&self.scope, room).await?;
+        }
+        if let Some(organization) = &self.scope.0 {
+            let other = search.organization_id.as_ref();
+            if other.is_some_and(|other| other != organization) {
+                return Ok(Vec::new());
+            }
+            search.organization_id = Some(organization.clone());
+        }
+        inner.store.search_events(&search).await
     }
 
     /// One event of a room, in its newest version.

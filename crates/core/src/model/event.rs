@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::channel_data::ChannelData;
-use super::content::{self, EventContent};
+use super::content::{self, EventContent, SystemContent};
 use super::enums::EventStatus;
 use super::event_type::EventType;
 use super::ids::{ChannelId, EventId, RoomId};
@@ -127,6 +127,26 @@ impl RoomEvent {
     /// record; who shows events to people or to a model leaves these out.
     pub fn is_deleted(&self) -> bool {
         self.is_marked("deleted")
+    }
+
+    /// Whether what it said was removed for good: `metadata.redacted` is true.
+    pub fn is_redacted(&self) -> bool {
+        self.is_marked("redacted")
+    }
+
+    /// Removes what it said and all that came with it. Its id, place, type, source, visibility and
+    /// time stay, the marks `edited` and `deleted` with them; the content becomes a notice with the
+    /// code `redacted`.
+    pub fn redact(&mut self) {
+        let kept = ["edited", "deleted"].into_iter().filter_map(|key| {
+            let value = self.metadata.get(key)?;
+            Some((key, value.clone()))
+        });
+        self.metadata = kept.collect::<Metadata>().with("redacted", true);
+        self.content = SystemContent::new("redacted", "[redacted]").into();
+        self.source.raw_payload = Metadata::new();
+        self.channel_data = ChannelData::default();
+        self.delivery_results = Metadata::new();
     }
 
     /// Whether its content is a later version: `metadata.edited` is true.

@@ -68,6 +68,23 @@ impl Room {
         self.latest_index.map_or(0, |index| index.saturating_add(1))
     }
 
+    /// Checks that no event was ever committed to it, as is so for one that is created.
+    ///
+    /// # Errors
+    ///
+    /// [`ValidationError`] that names the counter which says otherwise.
+    pub fn check_empty(&self) -> Result<(), ValidationError> {
+        let counters = [
+            ("event_count", self.event_count == 0),
+            ("latest_index", self.latest_index.is_none()),
+            ("delivered_index", self.delivered_index == NOTHING_DELIVERED),
+        ];
+        match counters.into_iter().find(|(_, is_empty)| !is_empty) {
+            Some((name, _)) => Err(ValidationError::new(name, "a new room has no events")),
+            None => Ok(()),
+        }
+    }
+
     /// Checks the counters.
     ///
     /// # Errors

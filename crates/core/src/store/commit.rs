@@ -4,6 +4,7 @@ use std::iter;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
@@ -147,7 +148,7 @@ pub struct Speaker {
 }
 
 /// What a repeat of an idempotency key is answered with (RFC §13.4).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IdempotentOutcome {
     /// The key.
     pub key: String,
@@ -183,7 +184,7 @@ pub enum BindingChange {
 }
 
 /// A delivery, or an agent's answer, that is still to be made.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct OwedDelivery {
     /// Stays the same over every attempt, so that a receiver can tell a repeat.
@@ -225,7 +226,8 @@ impl OwedDelivery {
 }
 
 /// What is owed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OwedKind {
     /// A transport owes its receiver the event.
     Delivery,

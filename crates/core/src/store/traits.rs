@@ -6,8 +6,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::{
-    CommitBatch, CommitReceipt, EventQuery, IdempotentOutcome, OwedDelivery, Page, RoomFilter,
-    RoomSnapshot,
+    ArchiveStore, CommitBatch, CommitReceipt, EventQuery, EventSearch, Expiry, IdempotentOutcome,
+    OwedDelivery, Page, RoomFilter, RoomSnapshot,
 };
 use crate::error::Result;
 use crate::model::{
@@ -22,7 +22,9 @@ pub trait RoomStore: Send + Sync {
     /// Stores a new room.
     ///
     /// # Errors
-    /// [`RoomAlreadyExists`](crate::ErrorKind::RoomAlreadyExists) when the id is in use.
+    /// - [`RoomAlreadyExists`](crate::ErrorKind::RoomAlreadyExists) when the id is in use.
+    /// - [`InvalidInput`](crate::ErrorKind::InvalidInput) when it is not empty, by its counters: a
+    ///   room with a past is [restored](ArchiveStore::restore).
     async fn create_room(&self, room: Room) -> Result<RoomSnapshot>;
 
     /// A room with its version and bindings, read in one piece.
@@ -72,8 +74,17 @@ pub trait EventStore: Send + Sync {
         key: &str,
     ) -> Result<Option<IdempotentOutcome>>;
 
-    /// Removes events for good. Their indexes are never used again.
+    /// Events by the words in them, in their newest version; see [`EventSearch`] for the order.
+    async fn search_events(&self, search: &EventSearch) -> Result<Vec<Arc<RoomEvent>>>;
+
+    /// Removes events for good, with their versions and what is owed of them; returns how many there
+    /// were. Their indexes are never used again.
     async fn delete_events(&self, room: &RoomId, events: &[EventId]) -> Result<u64>;
+
+    /// Removes or redacts at most `limit` events that have expired, the oldest first, and returns how
+    /// many. A redacted event is left alone when it is to be redacted again; of what was edited no
+    /// earlier version stays.
+    async fn expire_events(&self, expiry: &Expiry, limit: usize) -> Result<u64>;
 
     /// Replies by thread, for the given roots.
     async fn thread_summaries(
@@ -188,6 +199,7 @@ pub trait ConversationStore:
     + WorkStore
     + ReadStore
     + DeliveryStore
+    + ArchiveStore
     + fmt::Debug
     + 'static
 {

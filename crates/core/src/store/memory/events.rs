@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use super::MemoryStore;
 use crate::error::Result;
 use crate::model::{EventId, RoomEvent, RoomId, ThreadSummary};
-use crate::store::{EventQuery, EventStore, IdempotentOutcome};
+use crate::store::{EventQuery, EventSearch, EventStore, Expiry, IdempotentOutcome};
 
 /// The place of an index in the list of events; beyond the end where it does not fit.
 fn place(index: u64) -> usize {
@@ -84,20 +84,17 @@ impl EventStore for MemoryStore {
             .flatten())
     }
 
+    async fn search_events(&self, search: &EventSearch) -> Result<Vec<Arc<RoomEvent>>> {
+        Ok(self.search(search))
+    }
+
     async fn delete_events(&self, room: &RoomId, events: &[EventId]) -> Result<u64> {
-        let deleted = self.with(room, |record| {
-            let mut deleted = 0;
-            for event in events {
-                let place = record.places.remove(event);
-                record.versions.remove(event);
-                if let Some(slot) = place.and_then(|place| record.events.get_mut(place)) {
-                    *slot = None;
-                    deleted += 1;
-                }
-            }
-            deleted
-        });
+        let deleted = self.with(room, |record| record.delete(events));
         Ok(deleted.unwrap_or_default())
+    }
+
+    async fn expire_events(&self, expiry: &Expiry, limit: usize) -> Result<u64> {
+        Ok(self.expire(expiry, limit))
     }
 
     async fn thread_summaries(

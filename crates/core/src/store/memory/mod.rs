@@ -1,6 +1,8 @@
 //! The store that keeps everything in memory, spread over shards by room.
 
+mod archive;
 mod events;
+mod history;
 mod people;
 mod record;
 mod rooms;
@@ -16,7 +18,7 @@ use chrono::{DateTime, Utc};
 use foldhash::fast::RandomState;
 
 use self::record::RoomRecord;
-use super::{CommitBatch, CommitReceipt, ConversationStore, RoomCommit};
+use super::{CommitBatch, CommitReceipt, ConversationStore, RoomCommit, RoomSnapshot};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     ChannelId, ChannelType, Identity, IdentityId, OrganizationId, ParticipantId, RoomId,
@@ -74,6 +76,22 @@ impl MemoryStore {
     fn with<T>(&self, room: &RoomId, read: impl FnOnce(&mut RoomRecord) -> T) -> Option<T> {
         let mut shard = lock(self.shards.get(self.shard_number(room))?);
         shard.get_mut(room).map(read)
+    }
+
+    /// Takes in a room, if its id is free.
+    fn insert(&self, record: RoomRecord) -> Result<RoomSnapshot> {
+        let id = record.room.id.clone();
+        let Some(shard) = self.shards.get(self.shard_number(&id)) else {
+            return Err(Error::new(ErrorKind::StoreFailed, "no shard for the room"));
+        };
+        let mut shard = lock(shard);
+        if shard.contains_key(&id) {
+            return Err(Error::room_already_exists(&id));
+        }
+        let snapshot = record.snapshot();
+        record.remember(&mut lock(&self.index));
+        shard.insert(id, record);
+        Ok(snapshot)
     }
 
     /// A commit to one room, which most are.

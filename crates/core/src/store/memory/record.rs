@@ -14,7 +14,8 @@ use crate::model::{
     ReadMarker, Room, RoomEvent, RoomId, RoomStatus, Task,
 };
 use crate::store::{
-    BindingChange, IdempotentOutcome, OwedDelivery, RoomCommit, RoomSnapshot, RoomUpdate, Speaker,
+    BindingChange, IdempotentOutcome, OwedDelivery, RoomCommit, RoomHead, RoomSnapshot, RoomUpdate,
+    Speaker,
 };
 use crate::sync::{FencingToken, lock};
 
@@ -32,7 +33,7 @@ pub(super) struct RoomRecord {
     pub(super) outcomes: HashMap<String, IdempotentOutcome>,
     /// In the order in which they joined.
     pub(super) participants: Vec<Participant>,
-    speakers: HashSet<(ChannelType, ParticipantId), RandomState>,
+    pub(super) speakers: HashSet<(ChannelType, ParticipantId), RandomState>,
     pub(super) tasks: Vec<Task>,
     pub(super) observations: Vec<Observation>,
     pub(super) markers: BTreeMap<ChannelId, ReadMarker>,
@@ -60,6 +61,24 @@ impl RoomRecord {
         }
     }
 
+    /// A room from an archive, without its parts.
+    pub(super) fn of(head: RoomHead) -> Self {
+        let mut record = Self::new(head.room);
+        record.version = head.version;
+        record.detached = Arc::new(head.detached);
+        record
+    }
+
+    /// Makes holes of the indexes after the last event, so that the next event gets the next one;
+    /// `None` where they are more than `most`.
+    pub(super) fn fill_up(&mut self, most: u64) -> Option<()> {
+        let next = self.room.next_index();
+        let holes = next.saturating_sub(self.events.len() as u64);
+        let length = usize::try_from(next).ok().filter(|_| holes <= most)?;
+        self.events.resize(length, None);
+        Some(())
+    }
+
     pub(super) fn snapshot(&self) -> RoomSnapshot {
         RoomSnapshot {
             room: Arc::clone(&self.room),
@@ -74,6 +93,23 @@ impl RoomRecord {
             .get(id)
             .and_then(|place| self.events.get(*place))
             .and_then(Option::as_ref)
+    }
+
+    /// Removes events, their versions, and what is owed of them; returns how many there were.
+    pub(super) fn delete(&mut self, events: &[EventId]) -> u64 {
+        let mut deleted = 0;
+        for event in events {
+            let place = self.places.remove(event);
+            self.versions.remove(event);
+            if let Some(slot) = place.and_then(|place| self.events.get_mut(place)) {
+                *slot = None;
+                deleted += 1;
+            }
+        }
+        if deleted > 0 {
+            self.owed.retain(|_, owed| !events.contains(&owed.event_id));
+        }
+        deleted
     }
 
     /// Whether a commit may be applied; nothing is changed.
@@ -328,6 +364,16 @@ impl RoomRecord {
                 &self.sender_key(speaker),
                 &self.room.id,
             );
+        }
+    }
+
+    /// Puts a new room into the index.
+    pub(super) fn remember(&self, index: &mut Index) {
+        index
+            .by_age
+            .insert((self.room.created_at, self.room.id.clone()));
+        if self.is_open() {
+            self.enter(index);
         }
     }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::MemoryStore;
 use super::record::RoomRecord;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 use crate::model::{
     ChannelBinding, ChannelId, ChannelType, OrganizationId, ParticipantId, Room, RoomId,
 };
@@ -21,22 +21,8 @@ fn first(rooms: Option<&BTreeSet<RoomId>>, limit: usize) -> Vec<RoomId> {
 #[async_trait]
 impl RoomStore for MemoryStore {
     async fn create_room(&self, room: Room) -> Result<RoomSnapshot> {
-        let (id, age) = (room.id.clone(), (room.created_at, room.id.clone()));
-        let Some(shard) = self.shards.get(self.shard_number(&id)) else {
-            return Err(Error::new(ErrorKind::StoreFailed, "no shard for the room"));
-        };
-        let mut shard = lock(shard);
-        if shard.contains_key(&id) {
-            return Err(Error::new(
-                ErrorKind::RoomAlreadyExists,
-                format!("room {id} is there already"),
-            ));
-        }
-        let record = RoomRecord::new(room);
-        let snapshot = record.snapshot();
-        shard.insert(id, record);
-        lock(&self.index).by_age.insert(age);
-        Ok(snapshot)
+        room.check_empty()?;
+        self.insert(RoomRecord::new(room))
     }
 
     async fn room(&self, room: &RoomId) -> Result<Option<RoomSnapshot>> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
+use futures_util::stream::BoxStream;
 use roomkit_core::Result;
 use roomkit_core::model::{
     ChannelBinding, ChannelId, ChannelType, EventId, Identity, IdentityId, Observation,
@@ -12,9 +13,10 @@ use roomkit_core::model::{
     ThreadSummary,
 };
 use roomkit_core::store::{
-    BindingStore, CommitBatch, CommitReceipt, ConversationStore, DeliveryStore, EventQuery,
-    EventStore, IdempotentOutcome, IdentityStore, MemoryStore, OwedDelivery, Page,
-    ParticipantStore, ReadStore, RoomFilter, RoomSnapshot, RoomStore, WorkStore,
+    ArchiveStore, BindingStore, CommitBatch, CommitReceipt, ConversationStore, DeliveryStore,
+    EventQuery, EventSearch, EventStore, Expiry, IdempotentOutcome, IdentityStore, MemoryStore,
+    OwedDelivery, Page, ParticipantStore, ReadStore, RoomFilter, RoomPart, RoomSnapshot, RoomStore,
+    WorkStore,
 };
 
 type Script = dyn Fn(&'static str) -> BoxFuture<'static, Result<()>> + Send + Sync;
@@ -119,6 +121,14 @@ impl EventStore for ScriptedStore {
     ) -> Result<Option<IdempotentOutcome>> {
         self.at("idempotent_outcome").await?;
         self.memory.idempotent_outcome(room, key).await
+    }
+
+    async fn search_events(&self, search: &EventSearch) -> Result<Vec<Arc<RoomEvent>>> {
+        self.memory.search_events(search).await
+    }
+
+    async fn expire_events(&self, expiry: &Expiry, limit: usize) -> Result<u64> {
+        self.memory.expire_events(expiry, limit).await
     }
 
     async fn delete_events(&self, room: &RoomId, events: &[EventId]) -> Result<u64> {
@@ -238,6 +248,17 @@ impl DeliveryStore for ScriptedStore {
 
     async fn update_owed(&self, owed: OwedDelivery) -> Result<bool> {
         self.memory.update_owed(owed).await
+    }
+}
+
+#[async_trait]
+impl ArchiveStore for ScriptedStore {
+    fn dump(&self, room: &RoomId) -> BoxStream<'_, Result<RoomPart>> {
+        self.memory.dump(room)
+    }
+
+    async fn restore(&self, parts: BoxStream<'_, Result<RoomPart>>) -> Result<RoomSnapshot> {
+        self.memory.restore(parts).await
     }
 }
 
