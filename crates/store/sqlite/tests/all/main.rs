@@ -1,0 +1,5 @@
+//! Every integration test of `roomkit-store-sqlite`, one module per area, linked once.
+#![cfg(test)]
+
+mod model;
+mod support;
