@@ -11,4 +11,5 @@ mod identity;
 mod refusals;
 mod runner;
 mod setup;
+mod suites;
 mod turns;
