@@ -127,7 +127,16 @@ impl fmt::Debug for TestStore {
 #[macro_export]
 macro_rules! store_conformance {
     ($make_store:expr) => {
-        $crate::__suite! { store_conformance, $crate::store::suite, $make_store;
+        $crate::__store_tests! { [$crate::__suite] store_conformance, $crate::store::suite, $make_store }
+    };
+}
+
+/// Hands the names of all tests to a macro, behind what else it is given.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __store_tests {
+    ([$($callback:tt)+] $($arguments:tt)*) => {
+        $($callback)+! { $($arguments)*;
             a_new_room_is_empty_and_its_id_is_taken
             a_room_keeps_every_field
             rooms_are_listed_by_age_within_their_filter

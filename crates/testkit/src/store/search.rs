@@ -121,18 +121,18 @@ pub async fn a_search_knows_the_newest_version_alone(mut test: TestStore) {
     let mut blocked = event_of("r", 3, "apple");
     blocked.status = EventStatus::Blocked;
     store.commit(commit_of(3, blocked).into()).await.unwrap();
-    let edit = async |event: &RoomEvent, change: &dyn Fn(&mut RoomEvent)| {
+    let edit = async |event: &RoomEvent, change: fn(&mut RoomEvent)| {
         let mut edited = event.clone();
         change(&mut edited);
         let mut commit = effects("r");
         commit.edited = Some(Arc::new(edited));
         store.commit(commit.into()).await.unwrap();
     };
-    edit(&first, &|event| {
+    edit(&first, |event| {
         event.content = TextContent::new("pear").into()
     })
     .await;
-    edit(&second, &|event| {
+    edit(&second, |event| {
         event.metadata = Metadata::new().with("deleted", true)
     })
     .await;

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod agent;
+mod broken_store;
 mod channel;
 mod clock;
 mod comparison;
