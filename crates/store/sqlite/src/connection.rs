@@ -35,6 +35,10 @@ pub(crate) fn begin_to_write(connection: &Connection, options: &SqliteOptions) -
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};
              PRAGMA journal_size_limit = {LOG_LIMIT};"
         ))
+        .and_then(|()| match options.max_pages {
+            Some(pages) => connection.pragma_update(None, "max_page_count", pages),
+            None => Ok(()),
+        })
         .doing("preparing the database for writing")
 }
 

@@ -9,6 +9,7 @@ mod event;
 mod lock;
 mod migrate;
 mod options;
+pub mod python;
 mod readers;
 mod restore;
 mod retention;

@@ -51,6 +51,9 @@ pub struct SqliteOptions {
     pub cache_kib: u32,
     /// How many commits at most are joined into one transaction, from 1. Default: 64.
     pub max_group: usize,
+    /// How many pages of 4 KiB the file may have; a write that needs more is refused as on a full
+    /// disk. Default: SQLite's own limit, which is above 10⁹.
+    pub max_pages: Option<u32>,
     /// The keys that seal `raw_payload` at rest; never part of a configuration file. Default: none,
     /// it is stored as it came.
     pub payload_keys: Option<PayloadKeys>,
@@ -69,6 +72,7 @@ impl SqliteOptions {
             cached_rooms: 4096,
             cache_kib: 8192,
             max_group: 64,
+            max_pages: None,
             payload_keys: None,
         }
     }
@@ -122,6 +126,13 @@ impl SqliteOptions {
         self
     }
 
+    /// Bounds the file, in pages of 4 KiB.
+    #[must_use]
+    pub fn max_pages(mut self, pages: Option<u32>) -> Self {
+        self.max_pages = pages;
+        self
+    }
+
     /// Seals what providers sent with these keys, and opens it with them.
     #[must_use]
     pub fn payload_keys(mut self, keys: PayloadKeys) -> Self {
@@ -142,6 +153,7 @@ struct Settings {
     cached_rooms: Option<usize>,
     cache_kib: Option<u32>,
     max_group: Option<usize>,
+    max_pages: Option<u32>,
 }
 
 impl From<Settings> for SqliteOptions {
@@ -156,6 +168,7 @@ impl From<Settings> for SqliteOptions {
             cached_rooms: settings.cached_rooms.unwrap_or(defaults.cached_rooms),
             cache_kib: settings.cache_kib.unwrap_or(defaults.cache_kib),
             max_group: settings.max_group.unwrap_or(defaults.max_group),
+            max_pages: settings.max_pages,
             ..defaults
         }
     }

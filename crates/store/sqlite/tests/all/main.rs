@@ -2,5 +2,9 @@
 #![cfg(test)]
 
 mod conformance;
+mod faults;
 mod model;
+mod opening;
+mod processes;
+mod python;
 mod support;

@@ -1,5 +1,6 @@
 //! Stores in temporary folders, and rooms to put into them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -19,6 +20,10 @@ impl Place {
 
     pub(crate) fn options(&self) -> SqliteOptions {
         SqliteOptions::new(self.0.path().join("rooms.db"))
+    }
+
+    pub(crate) fn file(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
     }
 
     pub(crate) async fn open(&self) -> SqliteStore {
@@ -56,4 +61,9 @@ pub(crate) async fn room_with(store: &dyn ConversationStore, room: &str, events:
 pub(crate) async fn dump(store: &(impl ArchiveStore + ?Sized), room: &str) -> Vec<RoomPart> {
     let parts = store.dump(&room.into()).collect::<Vec<_>>().await;
     parts.into_iter().map(Result::unwrap).collect()
+}
+
+/// A file of `tests/data`.
+pub(crate) fn sample(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
