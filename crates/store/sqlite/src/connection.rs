@@ -10,6 +10,9 @@ use crate::options::{SqliteOptions, Synchronous};
 
 /// Statements that a connection keeps prepared; more than there are in this crate.
 const STATEMENTS: usize = 128;
+/// Pages in the write-ahead log at which a commit itself writes it back. The writer's thread does so
+/// much earlier, between commits.
+const LOG_PAGES: u32 = 4000;
 /// What the write-ahead log is cut down to after a checkpoint, in bytes.
 const LOG_LIMIT: u32 = 64 * 1024 * 1024;
 
@@ -33,7 +36,7 @@ pub(crate) fn begin_to_write(connection: &Connection, options: &SqliteOptions) -
     connection
         .execute_batch(&format!(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};
-             PRAGMA journal_size_limit = {LOG_LIMIT};"
+             PRAGMA journal_size_limit = {LOG_LIMIT}; PRAGMA wal_autocheckpoint = {LOG_PAGES};"
         ))
         .and_then(|()| match options.max_pages {
             Some(pages) => connection.pragma_update(None, "max_page_count", pages),

@@ -17,6 +17,7 @@ mod room;
 mod search;
 mod sql;
 mod store;
+mod transaction;
 mod txn;
 mod writer;
 

@@ -53,6 +53,24 @@ impl Readers {
             .map_err(|error| failed("a read was given up").with_source(error))?
     }
 
+    /// Looks up what a few pages hold, in the caller's thread where a connection is free: those pages
+    /// are in memory but for the first time, and to wake a thread takes longer.
+    pub(crate) async fn look_up<T, F>(self: &Arc<Self>, read: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T> + Send + 'static,
+    {
+        if let Ok(_permit) = self.permits.try_acquire() {
+            let idle = self.idle().pop();
+            if let Some(connection) = idle {
+                let result = read(&connection);
+                self.put_back(connection);
+                return result;
+            }
+        }
+        self.read(read).await
+    }
+
     /// Reads as the database is at one moment.
     pub(crate) async fn read_at_once<T, F>(self: &Arc<Self>, read: F) -> Result<T>
     where

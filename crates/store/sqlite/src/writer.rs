@@ -1,51 +1,65 @@
-//! The one writer: a thread with the one connection that writes, and the transactions it makes.
+//! The one writer: who may use its connection when, and the thread that does what has to wait.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
 use roomkit_core::{Error, Result};
-use roomkit_store::PayloadKeys;
-use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::cache::Cache;
-use crate::error::{Doing, again, failed};
-use crate::lock::FileLock;
-use crate::search;
+use crate::error::{again, failed};
+use crate::transaction::{Job, Transactions};
 use crate::txn::Txn;
 
 /// Writes that wait at most; whoever comes then waits to wait.
 const QUEUE: usize = 1024;
-/// Events whose words are indexed together.
-const INDEXED_AT_ONCE: usize = 256;
-/// Events that may wait for that while there is always something else to do.
-const MOST_UNINDEXED: usize = 2048;
 
-/// A handle on the thread that writes.
+/// What writes. A small write that finds nobody else writing is made in the thread of its caller: it
+/// is some copies into the memory of the system, which take less than to wake a thread and to be woken.
+/// Any other waits for the writer's thread, which joins what has come meanwhile into one
+/// transaction. What waits for the disk, such as a checkpoint, is always done by that thread.
 pub(crate) struct Writer {
+    transactions: Shared,
     queue: Mutex<Option<mpsc::Sender<Order>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    max_group: usize,
 }
+
+/// Nothing once it is closed.
+type Shared = Arc<Mutex<Option<Transactions>>>;
 
 enum Order {
     Write(Box<dyn Job>),
+    /// To look after what the callers leave.
+    Tend,
     Close(oneshot::Sender<Result<()>>),
 }
 
-/// A write that can be joined with others, and is answered when they are committed.
-trait Job: Send {
-    /// Makes the write; whether it succeeded.
-    fn run(&mut self, txn: &mut Txn<'_>) -> bool;
-
-    /// Tells the caller what came of it; `failure` where what succeeded was not committed.
-    fn answer(self: Box<Self>, failure: Option<&Error>);
-}
-
+/// A write, its outcome, and who waits for it.
 struct Write<T, F> {
     work: Option<F>,
     outcome: Option<Result<T>>,
-    reply: oneshot::Sender<Result<T>>,
+    reply: Option<oneshot::Sender<Result<T>>>,
+}
+
+impl<T, F> Write<T, F> {
+    fn new(work: F) -> Box<Self> {
+        Box::new(Self {
+            work: Some(work),
+            outcome: None,
+            reply: None,
+        })
+    }
+
+    /// What came of it; `failure` where what succeeded was not committed.
+    fn outcome(&mut self, failure: Option<&Error>) -> Result<T> {
+        match (self.outcome.take(), failure) {
+            (Some(Err(error)), _) => Err(error),
+            (_, Some(failure)) => Err(again(failure)),
+            (Some(outcome), None) => outcome,
+            (None, None) => Err(failed("the write was not made")),
+        }
+    }
 }
 
 impl<T, F> Job for Write<T, F>
@@ -58,56 +72,67 @@ where
         matches!(self.outcome, Some(Ok(_)))
     }
 
-    fn answer(self: Box<Self>, failure: Option<&Error>) {
-        let outcome = match (self.outcome, failure) {
-            (Some(Err(error)), _) => Err(error),
-            (_, Some(failure)) => Err(again(failure)),
-            (Some(outcome), None) => outcome,
-            (None, None) => Err(failed("the write was not made")),
-        };
-        // Nobody listens where the caller went away; the write stands all the same.
-        let _ = self.reply.send(outcome);
+    fn answer(mut self: Box<Self>, failure: Option<&Error>) {
+        let outcome = self.outcome(failure);
+        if let Some(reply) = self.reply.take() {
+            // Nobody listens where the caller went away; the write stands all the same.
+            let _ = reply.send(outcome);
+        }
     }
-}
-
-/// What the thread works with.
-pub(crate) struct Setup {
-    pub(crate) connection: Connection,
-    pub(crate) lock: FileLock,
-    pub(crate) cache: Arc<Cache>,
-    pub(crate) keys: Option<Arc<PayloadKeys>>,
-    pub(crate) max_group: usize,
 }
 
 impl Writer {
-    pub(crate) fn start(setup: Setup) -> Result<Self> {
-        let unindexed = search::unindexed(&setup.connection)?;
+    pub(crate) fn start(transactions: Transactions, max_group: usize) -> Result<Self> {
         let (queue, orders) = mpsc::channel(QUEUE);
+        let transactions = Arc::new(Mutex::new(Some(transactions)));
+        let shared = Arc::clone(&transactions);
         let thread = std::thread::Builder::new()
             .name("roomkit-sqlite".to_owned())
-            .spawn(move || Worker { setup, unindexed }.serve(orders))
+            .spawn(move || serve(&shared, orders, max_group))
             .map_err(|error| failed("the writer's thread cannot start").with_source(error))?;
         Ok(Self {
+            transactions,
             queue: Mutex::new(Some(queue)),
             thread: Mutex::new(Some(thread)),
+            max_group,
         })
     }
 
-    /// Makes a write, joined with others that wait, and returns when it is committed.
+    /// Makes a write of few rows and returns when it is committed.
     ///
     /// Whoever stops waiting before it is in the queue has written nothing; after that it is made.
+    pub(crate) async fn write_few<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Txn<'_>) -> Result<T> + Send + 'static,
+    {
+        let queue = self.queue().ok_or_else(closed)?;
+        let mut job = Write::new(work);
+        if queue.capacity() == QUEUE
+            && let Some(outcome) = self.at_once(&mut job, &queue)
+        {
+            return outcome;
+        }
+        Self::wait(&queue, job).await
+    }
+
+    /// Makes a write that may take long, and returns when it is committed.
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T> + Send + 'static,
     {
-        let (reply, outcome) = oneshot::channel();
-        let job = Box::new(Write {
-            work: Some(work),
-            outcome: None,
-            reply,
-        });
         let queue = self.queue().ok_or_else(closed)?;
+        Self::wait(&queue, Write::new(work)).await
+    }
+
+    async fn wait<T, F>(queue: &mpsc::Sender<Order>, mut job: Box<Write<T, F>>) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Txn<'_>) -> Result<T> + Send + 'static,
+    {
+        let (reply, outcome) = oneshot::channel();
+        job.reply = Some(reply);
         let sent = queue.send(Order::Write(job)).await;
         sent.map_err(|_| closed())?;
         outcome
@@ -115,17 +140,40 @@ impl Writer {
             .map_err(|_| failed("the writer ended before it answered"))?
     }
 
+    /// Makes a write here, where nobody else writes; nothing where it has to wait.
+    fn at_once<T, F>(
+        &self,
+        job: &mut Box<Write<T, F>>,
+        queue: &mpsc::Sender<Order>,
+    ) -> Option<Result<T>>
+    where
+        T: Send,
+        F: FnOnce(&mut Txn<'_>) -> Result<T> + Send,
+    {
+        let mut held = match self.transactions.try_lock() {
+            Ok(held) => held,
+            Err(TryLockError::Poisoned(held)) => held.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        let transactions = held.as_mut()?;
+        if !transactions.begin_at_once() {
+            return None;
+        }
+        let (_, failure) = transactions.run(std::slice::from_mut(job));
+        let to_tend = transactions.asks_to_be_tended();
+        drop(held);
+        if to_tend && queue.try_send(Order::Tend).is_err() {
+            tracing::debug!("the writer is busy: it is tended later");
+        }
+        Some(job.outcome(failure.as_ref()))
+    }
+
     /// Has a write made that nobody waits for, where there is place in the queue.
     pub(crate) fn leave<F>(&self, work: F)
     where
         F: FnOnce(&mut Txn<'_>) -> Result<()> + Send + 'static,
     {
-        let (reply, _) = oneshot::channel();
-        let job = Box::new(Write {
-            work: Some(work),
-            outcome: None,
-            reply,
-        });
+        let job = Write::new(work);
         let left = self.queue().map(|queue| queue.try_send(Order::Write(job)));
         if !matches!(left, Some(Ok(()))) {
             tracing::warn!("a restored room is removed when the store is opened again");
@@ -134,8 +182,7 @@ impl Writer {
 
     /// Writes what waits, and lets go of the file. Who calls it again finds it done.
     pub(crate) async fn close(&self) -> Result<()> {
-        let queue = self.take_queue();
-        let Some(queue) = queue else {
+        let Some(queue) = self.take_queue() else {
             return Ok(());
         };
         let (reply, done) = oneshot::channel();
@@ -171,7 +218,9 @@ impl Drop for Writer {
 
 impl fmt::Debug for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer").finish_non_exhaustive()
+        f.debug_struct("Writer")
+            .field("max_group", &self.max_group)
+            .finish_non_exhaustive()
     }
 }
 
@@ -179,159 +228,39 @@ pub(crate) fn closed() -> Error {
     failed("the store is closed")
 }
 
-struct Worker {
-    setup: Setup,
-    unindexed: usize,
-}
-
-impl Worker {
-    fn serve(mut self, mut orders: mpsc::Receiver<Order>) {
-        let mut closing = None;
-        while closing.is_none()
-            && let Some(first) = orders.blocking_recv()
-        {
-            let mut group = Vec::new();
-            let mut next = Some(first);
-            while let Some(order) = next {
-                match order {
-                    Order::Write(job) => group.push(job),
-                    Order::Close(reply) => closing = Some(reply),
-                }
-                let more = closing.is_none() && group.len() < self.setup.max_group;
-                next = more.then(|| orders.try_recv().ok()).flatten();
+/// What the writer's thread does, until it is closed or nobody can write any more.
+fn serve(shared: &Shared, mut orders: mpsc::Receiver<Order>, max_group: usize) {
+    let mut closing = None;
+    while closing.is_none()
+        && let Some(first) = orders.blocking_recv()
+    {
+        let mut group = Vec::new();
+        let mut next = Some(first);
+        while let Some(order) = next {
+            match order {
+                Order::Write(job) => group.push(job),
+                Order::Tend => {}
+                Order::Close(reply) => closing = Some(reply),
             }
-            while !group.is_empty() {
-                group = self.commit(group);
-            }
-            if self.unindexed >= INDEXED_AT_ONCE
-                && (orders.is_empty() || self.unindexed >= MOST_UNINDEXED)
-            {
-                self.index();
-            }
+            let more = closing.is_none() && group.len() < max_group;
+            next = more.then(|| orders.try_recv().ok()).flatten();
         }
-        // Nothing is left to do for whoever reads the file until it is opened for writing again.
-        let mut left = usize::MAX;
-        while self.unindexed > 0 && self.unindexed < left {
-            left = self.unindexed;
-            self.index();
-        }
-        let Setup {
-            connection, lock, ..
-        } = self.setup;
-        let checkpoint = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        let checkpoint = checkpoint.doing("the last checkpoint");
-        let ended = connection
-            .close()
-            .map_err(|(_, error)| error)
-            .doing("closing the database");
-        drop(lock);
-        match closing {
-            Some(reply) => {
-                let _ = reply.send(checkpoint.and(ended));
-            }
-            None => {
-                if let Err(error) = checkpoint.and(ended) {
-                    tracing::warn!(%error, "the database was not closed cleanly");
-                }
-            }
+        if let Some(transactions) = lock(shared).as_mut() {
+            transactions.run_all(group);
+            transactions.tend(orders.is_empty());
         }
     }
-
-    /// Commits what succeeds of a group, answers it, and returns what was not tried.
-    fn commit(&mut self, group: Vec<Box<dyn Job>>) -> Vec<Box<dyn Job>> {
-        let db = &self.setup.connection;
-        let begun = db.run_batch("BEGIN IMMEDIATE", "beginning a transaction");
-        if let Err(error) = begun {
-            tracing::warn!(%error, writes = group.len(), "writes were refused");
-            group.into_iter().for_each(|job| job.answer(Some(&error)));
-            return Vec::new();
+    let last = lock(shared).take();
+    let closed = last.map_or(Ok(()), Transactions::close);
+    match (closing, closed) {
+        (Some(reply), closed) => {
+            let _ = reply.send(closed);
         }
-        let keys = self.setup.keys.as_deref();
-        let mut txn = Txn::new(db, &self.setup.cache, keys);
-        let alone = group.len() == 1;
-        let (mut tried, mut kept, mut failure) = (Vec::new(), 0, None);
-        let mut group = group.into_iter();
-        for mut job in group.by_ref() {
-            let succeeded = if alone {
-                job.run(&mut txn)
-            } else {
-                match in_savepoint(job.as_mut(), &mut txn) {
-                    Ok(succeeded) => succeeded,
-                    Err(error) => {
-                        failure = Some(error);
-                        false
-                    }
-                }
-            };
-            tried.push(job);
-            kept += usize::from(succeeded);
-            if db.is_autocommit() && failure.is_none() {
-                failure = Some(failed("SQLite gave up the transaction").retryable(true));
-            }
-            if failure.is_some() {
-                break;
-            }
-        }
-        if failure.is_none() && kept > 0 {
-            failure = db.run_batch("COMMIT", "committing").err();
-        }
-        match &failure {
-            None if kept > 0 => self.unindexed += txn.publish(),
-            _ => {
-                if !db.is_autocommit()
-                    && let Err(error) = db.run_batch("ROLLBACK", "rolling back")
-                {
-                    tracing::error!(%error, "a transaction stays open");
-                }
-            }
-        }
-        if let Some(error) = &failure {
-            tracing::warn!(%error, writes = tried.len(), "a transaction was rolled back");
-        }
-        tried.into_iter().for_each(|job| job.answer(failure.as_ref()));
-        group.collect()
-    }
-
-    /// Indexes the words of what was said since the last time; what fails is tried again later.
-    fn index(&mut self) {
-        match search::index(&mut self.setup.connection) {
-            Ok(left) => self.unindexed = left,
-            Err(error) => {
-                tracing::warn!(%error, "words are not indexed yet");
-                self.unindexed = 0;
-            }
-        }
+        (None, Err(error)) => tracing::warn!(%error, "the database was not closed cleanly"),
+        (None, Ok(())) => {}
     }
 }
 
-/// Runs a job so that it leaves nothing behind where it fails; the error is that of the savepoint.
-fn in_savepoint(job: &mut dyn Job, txn: &mut Txn<'_>) -> Result<bool> {
-    let db = txn.db;
-    db.run_batch("SAVEPOINT job", "beginning a part of a transaction")?;
-    let waiting = txn.unindexed;
-    let succeeded = job.run(txn);
-    if succeeded {
-        txn.keep();
-        db.run_batch("RELEASE job", "ending a part of a transaction")?;
-    } else {
-        txn.undo();
-        txn.unindexed = waiting;
-        if !db.is_autocommit() {
-            db.run_batch("ROLLBACK TO job", "undoing a part of a transaction")?;
-            db.run_batch("RELEASE job", "ending a part of a transaction")?;
-        }
-    }
-    Ok(succeeded)
-}
-
-/// The statements around transactions.
-trait Batch {
-    fn run_batch(&self, sql: &str, what: &str) -> Result<()>;
-}
-
-impl Batch for Connection {
-    fn run_batch(&self, sql: &str, what: &str) -> Result<()> {
-        let mut statement = self.prepare_cached(sql).doing(what)?;
-        statement.execute([]).doing(what).map(drop)
-    }
+fn lock(shared: &Shared) -> MutexGuard<'_, Option<Transactions>> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -20,7 +20,7 @@ impl EventStore for SqliteStore {
     async fn event(&self, room: &RoomId, event: &EventId) -> Result<Option<Arc<RoomEvent>>> {
         let (room, id, keys) = (room.clone(), event.clone(), self.keys.clone());
         self.readers
-            .read(move |db| event::by_id(db, keys.as_deref(), room.as_str(), &id))
+            .look_up(move |db| event::by_id(db, keys.as_deref(), room.as_str(), &id))
             .await
     }
 
@@ -52,7 +52,7 @@ impl EventStore for SqliteStore {
     ) -> Result<Option<IdempotentOutcome>> {
         let (room, key) = (room.clone(), key.to_owned());
         self.readers
-            .read(move |db| {
+            .look_up(move |db| {
                 db.one(
                     format_args!("looking for an idempotency key in room {room}"),
                     "SELECT key, event_id, blocked, reason FROM outcomes \

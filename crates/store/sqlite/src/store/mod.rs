@@ -22,10 +22,11 @@ use tokio::task::spawn_blocking;
 use crate::cache::Cache;
 use crate::error::failed;
 use crate::lock::FileLock;
-use crate::options::SqliteOptions;
+use crate::options::{SqliteOptions, Synchronous};
 use crate::readers::Readers;
+use crate::transaction::Transactions;
 use crate::txn::Txn;
-use crate::writer::{Setup, Writer};
+use crate::writer::Writer;
 use crate::{commit, connection, migrate, restore, room};
 
 /// A store in one SQLite file, which one process at a time writes.
@@ -77,13 +78,15 @@ impl SqliteStore {
             migrate::run(&mut connection, &path, migrate::ALL)?;
             connection::begin_to_write(&connection, &options)?;
             restore::clear(&mut connection)?;
-            Some(Writer::start(Setup {
+            let transactions = Transactions::new(
                 connection,
                 lock,
-                cache: Arc::clone(&cache),
-                keys: keys.clone(),
-                max_group: options.max_group,
-            })?)
+                Arc::clone(&cache),
+                keys.clone(),
+                options.busy_timeout,
+                options.synchronous != Synchronous::Normal,
+            )?;
+            Some(Writer::start(transactions, options.max_group)?)
         };
         tracing::info!(path = %path.display(), read_only = options.read_only, "database opened");
         Ok(Self {
@@ -101,16 +104,29 @@ impl SqliteStore {
         &self.path
     }
 
+    /// Makes a write that may take long.
     async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnOnce(&mut Txn<'_>) -> Result<T> + Send + 'static,
     {
-        let writer = self.writer.as_ref().ok_or_else(|| {
+        self.writer()?.write(work).await
+    }
+
+    /// Makes a write of few rows.
+    async fn write_few<T, F>(&self, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Txn<'_>) -> Result<T> + Send + 'static,
+    {
+        self.writer()?.write_few(work).await
+    }
+
+    fn writer(&self) -> Result<&Writer> {
+        self.writer.as_ref().ok_or_else(|| {
             let path = self.path.display();
             failed(format!("{path} is open read-only: nothing can be written"))
-        })?;
-        writer.write(work).await
+        })
     }
 
     /// Reads what belongs to a room, by the room's key; nothing where there is no such room.
@@ -131,7 +147,7 @@ impl SqliteStore {
 #[async_trait]
 impl ConversationStore for SqliteStore {
     async fn commit(&self, batch: CommitBatch) -> Result<CommitReceipt> {
-        self.write(move |txn| commit::batch(txn, batch)).await
+        self.write_few(move |txn| commit::batch(txn, batch)).await
     }
 
     fn is_shared(&self) -> bool {

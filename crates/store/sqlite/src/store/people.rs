@@ -48,7 +48,7 @@ impl ParticipantStore for SqliteStore {
 
     async fn delete_participant(&self, room: &RoomId, id: &ParticipantId) -> Result<bool> {
         let (room, id) = (room.clone(), id.clone());
-        self.write(move |txn| {
+        self.write_few(move |txn| {
             let Some(mut entry) = txn.find(&room)? else {
                 return Ok(false);
             };
@@ -68,7 +68,7 @@ impl ParticipantStore for SqliteStore {
 #[async_trait]
 impl IdentityStore for SqliteStore {
     async fn put_identity(&self, identity: Identity) -> Result<()> {
-        self.write(move |txn| put_identity(txn.db, &identity)).await
+        self.write_few(move |txn| put_identity(txn.db, &identity)).await
     }
 
     async fn identity(
@@ -155,7 +155,7 @@ fn put_identity(db: &Connection, identity: &Identity) -> Result<()> {
 #[async_trait]
 impl ReadStore for SqliteStore {
     async fn mark_read(&self, marker: ReadMarker) -> Result<()> {
-        self.write(move |txn| {
+        self.write_few(move |txn| {
             let Some(entry) = txn.find(&marker.room_id)? else {
                 return Ok(());
             };

@@ -23,7 +23,7 @@ impl RoomStore for SqliteStore {
     async fn create_room(&self, room: Room) -> Result<RoomSnapshot> {
         room.check_empty()?;
         room.validate()?;
-        self.write(move |txn| {
+        self.write_few(move |txn| {
             let id = room.id.clone();
             let snapshot = RoomSnapshot {
                 room: Arc::new(stored_room(room)),
@@ -86,7 +86,7 @@ impl RoomStore for SqliteStore {
         let organization = organization.map(ToString::to_string);
         let (channel_type, sender) = (channel_type.to_string(), sender.clone());
         self.readers
-            .read(move |db| {
+            .look_up(move |db| {
                 db.all(
                     format_args!("looking for the rooms of sender {sender}"),
                     "SELECT room_id FROM senders WHERE open = 1 AND organization_id IS ?1 \
@@ -107,7 +107,7 @@ impl RoomStore for SqliteStore {
         let organization = organization.map(ToString::to_string);
         let channel = channel.clone();
         self.readers
-            .read(move |db| {
+            .look_up(move |db| {
                 db.all(
                     format_args!("looking for the rooms of channel {channel}"),
                     "SELECT room_id FROM bindings WHERE open = 1 AND organization_id IS ?1 \

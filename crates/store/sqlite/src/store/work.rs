@@ -28,7 +28,7 @@ impl WorkStore for SqliteStore {
     }
 
     async fn update_task(&self, task: Task) -> Result<bool> {
-        self.write(move |txn| {
+        self.write_few(move |txn| {
             let Some(entry) = txn.find(&task.room_id)? else {
                 return Ok(false);
             };
@@ -111,7 +111,7 @@ impl DeliveryStore for SqliteStore {
 
     async fn settle_owed(&self, delivery_id: &str) -> Result<bool> {
         let id = delivery_id.to_owned();
-        self.write(move |txn| {
+        self.write_few(move |txn| {
             let settled = txn.db.run(
                 format_args!("settling delivery {id}"),
                 "DELETE FROM owed WHERE (room, delivery_id) IN (SELECT o.room, o.delivery_id \
@@ -125,7 +125,7 @@ impl DeliveryStore for SqliteStore {
     }
 
     async fn update_owed(&self, owed: OwedDelivery) -> Result<bool> {
-        self.write(move |txn| {
+        self.write_few(move |txn| {
             let Some(entry) = txn.find(&owed.room_id)? else {
                 return Ok(false);
             };

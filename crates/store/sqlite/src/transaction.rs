@@ -1,0 +1,241 @@
+//! The connection that writes: transactions of one write or several, and what is done between them.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use roomkit_core::{Error, Result};
+use roomkit_store::PayloadKeys;
+use rusqlite::Connection;
+
+use crate::cache::Cache;
+use crate::error::{Doing, failed};
+use crate::lock::FileLock;
+use crate::search;
+use crate::txn::Txn;
+
+/// Events whose words are indexed together.
+const INDEXED_AT_ONCE: usize = 256;
+/// Events that may wait for that while there is always something else to do.
+const MOST_UNINDEXED: usize = 2048;
+
+/// A write that can be joined with others, and is answered when they are committed.
+pub(crate) trait Job: Send {
+    /// Makes the write; whether it succeeded.
+    fn run(&mut self, txn: &mut Txn<'_>) -> bool;
+
+    /// Tells the caller what came of it; `failure` where what succeeded was not committed.
+    fn answer(self: Box<Self>, failure: Option<&Error>);
+}
+
+/// What a transaction is made with; whoever holds it is the only one that writes.
+pub(crate) struct Transactions {
+    connection: Connection,
+    lock: FileLock,
+    cache: Arc<Cache>,
+    keys: Option<Arc<PayloadKeys>>,
+    busy_timeout: Duration,
+    /// Whether a commit waits for the disk, which no caller's thread may.
+    waits_for_disk: bool,
+    unindexed: usize,
+    /// Whether a caller has asked for what is done between transactions.
+    asked: bool,
+}
+
+impl Transactions {
+    pub(crate) fn new(
+        connection: Connection,
+        lock: FileLock,
+        cache: Arc<Cache>,
+        keys: Option<Arc<PayloadKeys>>,
+        busy_timeout: Duration,
+        waits_for_disk: bool,
+    ) -> Result<Self> {
+        let unindexed = search::unindexed(&connection)?;
+        Ok(Self {
+            connection,
+            lock,
+            cache,
+            keys,
+            busy_timeout,
+            waits_for_disk,
+            unindexed,
+            asked: false,
+        })
+    }
+
+    /// Begins a transaction where that needs no waiting.
+    pub(crate) fn begin_at_once(&mut self) -> bool {
+        if self.waits_for_disk || !self.connection.is_autocommit() {
+            return false;
+        }
+        let begun = self
+            .connection
+            .busy_timeout(Duration::ZERO)
+            .doing("not waiting")
+            .and_then(|()| self.connection.perform("BEGIN IMMEDIATE", "beginning"));
+        let waits_again = self.connection.busy_timeout(self.busy_timeout);
+        match (begun, waits_again) {
+            (Ok(()), Ok(())) => true,
+            (Ok(()), Err(_)) => {
+                self.roll_back();
+                false
+            }
+            // The writer's thread waits, and says so where it was in vain.
+            (Err(_), _) => false,
+        }
+    }
+
+    /// Makes writes in transactions, as many of them in one as there can be, and answers them.
+    pub(crate) fn run_all(&mut self, mut jobs: Vec<Box<dyn Job>>) {
+        while !jobs.is_empty() {
+            self.roll_back();
+            let begun = self.connection.perform("BEGIN IMMEDIATE", "beginning a transaction");
+            if let Err(error) = begun {
+                tracing::warn!(%error, writes = jobs.len(), "writes were refused");
+                jobs.into_iter().for_each(|job| job.answer(Some(&error)));
+                return;
+            }
+            let (tried, failure) = self.run(&mut jobs);
+            for job in jobs.drain(..tried) {
+                job.answer(failure.as_ref());
+            }
+        }
+    }
+
+    /// Makes writes in the transaction that was begun, and commits those that succeed. Returns how many
+    /// were tried, and why none of them was committed.
+    pub(crate) fn run<J: Job + ?Sized>(&mut self, jobs: &mut [Box<J>]) -> (usize, Option<Error>) {
+        let db = &self.connection;
+        let mut txn = Txn::new(db, &self.cache, self.keys.as_deref());
+        let alone = jobs.len() == 1;
+        let (mut tried, mut kept, mut failure) = (0, 0, None);
+        for job in jobs {
+            tried += 1;
+            let succeeded = if alone {
+                Ok(job.run(&mut txn))
+            } else {
+                in_savepoint(job.as_mut(), &mut txn)
+            };
+            match succeeded {
+                Ok(succeeded) => kept += usize::from(succeeded),
+                Err(error) => failure = Some(error),
+            }
+            if db.is_autocommit() && failure.is_none() {
+                failure = Some(failed("SQLite gave up the transaction").retryable(true));
+            }
+            if failure.is_some() {
+                break;
+            }
+        }
+        if failure.is_none() && kept > 0 {
+            failure = db.perform("COMMIT", "committing").err();
+        }
+        if failure.is_none() && kept > 0 {
+            self.unindexed += txn.publish();
+        } else {
+            drop(txn);
+            self.roll_back();
+        }
+        if let Some(error) = &failure {
+            tracing::warn!(%error, writes = tried, "a transaction was rolled back");
+        }
+        (tried, failure)
+    }
+
+    /// Ends a transaction that is open, such as one that a panic has left.
+    fn roll_back(&self) {
+        if !self.connection.is_autocommit()
+            && let Err(error) = self.connection.perform("ROLLBACK", "rolling back")
+        {
+            tracing::error!(%error, "a transaction stays open");
+        }
+    }
+
+    /// Whether [`tend`](Self::tend) is to be called soon; says so once.
+    pub(crate) fn asks_to_be_tended(&mut self) -> bool {
+        let asks = self.unindexed >= INDEXED_AT_ONCE && !self.asked;
+        self.asked |= asks;
+        asks
+    }
+
+    /// Indexes the words of what was said since the last time, and moves what was written to its
+    /// place in the file. What fails is tried again the next time.
+    pub(crate) fn tend(&mut self, is_idle: bool) {
+        self.asked = false;
+        if self.unindexed < INDEXED_AT_ONCE || !(is_idle || self.unindexed >= MOST_UNINDEXED) {
+            return;
+        }
+        self.index();
+        let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
+        if let Err(error) = self.connection.query_row(checkpoint, [], |_| Ok(())) {
+            tracing::warn!(%error, "the log is not written back yet");
+        }
+    }
+
+    fn index(&mut self) {
+        match search::index(&mut self.connection) {
+            Ok(left) => self.unindexed = left,
+            Err(error) => {
+                tracing::warn!(%error, "words are not indexed yet");
+                self.unindexed = 0;
+            }
+        }
+    }
+
+    /// Writes back the log and lets go of the file.
+    pub(crate) fn close(mut self) -> Result<()> {
+        self.roll_back();
+        // Nothing is left to do for whoever reads the file until it is opened for writing again.
+        let mut left = usize::MAX;
+        while self.unindexed > 0 && self.unindexed < left {
+            left = self.unindexed;
+            self.index();
+        }
+        let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+        let written = self.connection.query_row(checkpoint, [], |_| Ok(()));
+        let written = written.doing("the last checkpoint");
+        let closed = self.connection.close().map_err(|(_, error)| error);
+        let closed = closed.doing("closing the database");
+        drop(self.lock);
+        written.and(closed)
+    }
+}
+
+impl fmt::Debug for Transactions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Transactions").finish_non_exhaustive()
+    }
+}
+
+/// Runs a job so that it leaves nothing behind where it fails; the error is that of the savepoint.
+fn in_savepoint<J: Job + ?Sized>(job: &mut J, txn: &mut Txn<'_>) -> Result<bool> {
+    let db = txn.db;
+    db.perform("SAVEPOINT job", "beginning a part of a transaction")?;
+    let waiting = txn.unindexed;
+    let succeeded = job.run(txn);
+    if succeeded {
+        txn.keep();
+        db.perform("RELEASE job", "ending a part of a transaction")?;
+    } else {
+        txn.undo();
+        txn.unindexed = waiting;
+        if !db.is_autocommit() {
+            db.perform("ROLLBACK TO job", "undoing a part of a transaction")?;
+            db.perform("RELEASE job", "ending a part of a transaction")?;
+        }
+    }
+    Ok(succeeded)
+}
+
+/// The statements around transactions.
+trait Perform {
+    fn perform(&self, sql: &str, what: &str) -> Result<()>;
+}
+
+impl Perform for Connection {
+    fn perform(&self, sql: &str, what: &str) -> Result<()> {
+        let mut statement = self.prepare_cached(sql).doing(what)?;
+        statement.execute([]).doing(what).map(drop)
+    }
+}
