@@ -168,8 +168,7 @@ fn is_ready(process: u32, port: u16) -> bool {
     })
 }
 
-/// What the server says within a second; two answers may come in pieces, so the last line awaited is
-/// the one that ends the section asked for.
+/// All that the server answers; an error where it falls silent for a second.
 fn answer(port: u16, commands: &[u8]) -> std::io::Result<String> {
     let second = Duration::from_secs(1);
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
@@ -177,7 +176,7 @@ fn answer(port: u16, commands: &[u8]) -> std::io::Result<String> {
     stream.set_read_timeout(Some(second))?;
     stream.set_write_timeout(Some(second))?;
     stream.write_all(commands)?;
-    // The other end closes when it has answered all there was, so this reads no longer than needed.
+    // Answers may come in pieces; the server closes when it has given the last.
     stream.write_all(b"QUIT\r\n")?;
     let mut text = Vec::new();
     stream.take(64 * 1024).read_to_end(&mut text)?;
