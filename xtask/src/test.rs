@@ -64,7 +64,7 @@ fn plan(packages: &[Package], args: &Args) -> Result<Plan> {
     let mut plan = Plan::default();
     let (mut whole, mut parts) = (Vec::new(), Vec::new());
     for package in packages.iter().filter(|package| is_selected(&package.name)) {
-        let needs = needs(package)?;
+        let needs = needs(package, "test")?;
         if needs.is_empty() || !args.no_services {
             plan.services.extend(needs.into_values().flatten());
             whole.push(package);

@@ -1,4 +1,4 @@
-//! Which tests need which service, as the manifests declare it.
+//! Which tests and benchmarks need which service, as the manifests declare it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,25 +7,26 @@ use roomkit_test_services::Service;
 use crate::error::{Error, Result};
 use crate::metadata::Package;
 
-/// The package's test targets that need services; a declaration that names nothing is an error.
-pub(crate) fn needs(package: &Package) -> Result<BTreeMap<String, BTreeSet<Service>>> {
+/// The package's targets of a kind, `test` or `bench`, that need services; a declaration that names
+/// nothing is an error.
+pub(crate) fn needs(package: &Package, kind: &str) -> Result<BTreeMap<String, BTreeSet<Service>>> {
     let mut needs: BTreeMap<String, BTreeSet<Service>> = BTreeMap::new();
-    for (name, tests) in package.services() {
+    for (name, targets) in package.services() {
         let service = Service::named(name).ok_or_else(|| {
             let known = Service::ALL.map(Service::name).join(", ");
             wrong(package, &format!("`{name}`, but the services are {known}"))
         })?;
-        for test in tests {
-            if !package
-                .targets_of("test")
-                .any(|target| target.name == *test)
-            {
+        for target in targets {
+            let is = |kind| package.targets_of(kind).any(|one| one.name == *target);
+            if !is("test") && !is("bench") {
                 return Err(wrong(
                     package,
-                    &format!("the test `{test}`, but there is no such target"),
+                    &format!("`{target}`, but there is no such test or benchmark"),
                 ));
             }
-            needs.entry(test.clone()).or_default().insert(service);
+            if is(kind) {
+                needs.entry(target.clone()).or_default().insert(service);
+            }
         }
     }
     Ok(needs)
@@ -51,22 +52,29 @@ mod tests {
         let package = store()
             .needing("postgres", "services")
             .needing("redis", "services");
-        let needed = needs(&package).unwrap();
+        let needed = needs(&package, "test").unwrap();
         assert_eq!(needed.len(), 1);
         assert_eq!(needed["services"], Service::ALL.into());
-        assert!(needs(&store()).unwrap().is_empty());
+        assert!(needs(&store(), "test").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_benchmark_is_no_test() {
+        let package = store().with("bench", "store").needing("postgres", "store");
+        assert!(needs(&package, "test").unwrap().is_empty());
+        assert_eq!(needs(&package, "bench").unwrap().len(), 1);
     }
 
     #[test]
     fn a_declaration_of_nothing_is_found() {
-        let error = needs(&store().needing("mysql", "services"))
+        let error = needs(&store().needing("mysql", "services"), "test")
             .unwrap_err()
             .to_string();
         assert!(
             error.contains("`mysql`") && error.contains("postgres, redis"),
             "{error}"
         );
-        let error = needs(&store().needing("redis", "all"))
+        let error = needs(&store().needing("redis", "all"), "test")
             .unwrap_err()
             .to_string();
         assert!(
