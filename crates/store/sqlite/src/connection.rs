@@ -1,0 +1,59 @@
+//! A connection as this store uses it: its pragmas, and whether the file is one of ours.
+
+use std::path::Path;
+
+use roomkit_core::Result;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::Doing;
+use crate::options::{SqliteOptions, Synchronous};
+
+/// Statements that a connection keeps prepared; more than there are in this crate.
+const STATEMENTS: usize = 128;
+/// What the write-ahead log is cut down to after a checkpoint, in bytes.
+const LOG_LIMIT: u32 = 64 * 1024 * 1024;
+
+/// The connection that writes.
+pub(crate) fn for_writing(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let what = format!("opening {}", path.display());
+    let connection = Connection::open_with_flags(path, flags).doing(&what)?;
+    set_up(&connection, options).doing(&what)?;
+    Ok(connection)
+}
+
+/// Sets what only a writer sets, once the file is known to be ours: it changes the file.
+pub(crate) fn begin_to_write(connection: &Connection, options: &SqliteOptions) -> Result<()> {
+    let synchronous = match options.synchronous {
+        Synchronous::Normal => "NORMAL",
+        Synchronous::Full => "FULL",
+    };
+    connection
+        .execute_batch(&format!(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};
+             PRAGMA journal_size_limit = {LOG_LIMIT};"
+        ))
+        .doing("preparing the database for writing")
+}
+
+/// A connection that reads.
+pub(crate) fn for_reading(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let what = format!("opening {} for reading", path.display());
+    let connection = Connection::open_with_flags(path, flags).doing(&what)?;
+    set_up(&connection, options).doing(&what)?;
+    connection
+        .pragma_update(None, "query_only", true)
+        .doing(&what)?;
+    Ok(connection)
+}
+
+fn set_up(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
+    connection.busy_timeout(options.busy_timeout)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    connection.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    Ok(())
+}
