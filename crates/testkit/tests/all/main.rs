@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod agent;
+mod broken_store;
 mod channel;
 mod clock;
 mod comparison;
@@ -11,4 +12,5 @@ mod identity;
 mod refusals;
 mod runner;
 mod setup;
+mod suites;
 mod turns;

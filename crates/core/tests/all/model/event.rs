@@ -85,3 +85,31 @@ fn channel_data_costs_a_pointer_when_there_is_none() {
     assert_eq!(full.thread_id(), Some("t"));
     assert_eq!(full.extra().get("segments"), Some(&json!(2)));
 }
+
+#[test]
+fn a_redacted_event_keeps_its_place_and_nothing_that_was_said() {
+    let mut event = event(EventContent::text("secret"));
+    event.metadata = Metadata::new().with("edited", true).with("note", "secret");
+    event.source.raw_payload = Metadata::new().with("Body", "secret");
+    event.delivery_results = Metadata::new().with("sms", "secret");
+    let before = event.clone();
+    event.redact();
+    assert!(event.is_redacted() && event.is_edited() && !event.is_deleted());
+    assert!(!serde_json::to_string(&event).unwrap().contains("secret"));
+    let kept = (&event.id, event.index, &event.event_type, event.created_at);
+    assert_eq!(
+        kept,
+        (
+            &before.id,
+            before.index,
+            &before.event_type,
+            before.created_at
+        )
+    );
+    assert_eq!(event.source.channel_id, before.source.channel_id);
+    assert_eq!(event.source.participant_id, before.source.participant_id);
+    event.validate().unwrap();
+    let again = event.clone();
+    event.redact();
+    assert_eq!(event, again);
+}

@@ -8,9 +8,10 @@ use async_trait::async_trait;
 use roomkit_core::hook::{BeforeBroadcast, Hook, HookResult, InjectedEvent};
 use roomkit_core::model::{
     ChannelBinding, ChannelCategory, ChannelId, ChannelType, EventContent, InboundMessage,
-    RoomEvent,
+    RoomEvent, RoomId,
 };
 use roomkit_core::router::ContentTranscoder;
+use roomkit_core::sync::{InProcessLocks, RoomLock, RoomLockManager};
 use roomkit_core::{
     Channel, ChannelOutput, Error, ErrorKind, EventDraft, Reply, Result, RoomContext, RoomKit,
 };
@@ -239,4 +240,42 @@ async fn a_room_that_could_not_be_deleted_keeps_its_hooks() {
     assert!(kit.delete_room("r").await.is_err());
     let result = kit.process_inbound(say("a", "u", "hi")).await.unwrap();
     assert!(result.blocked);
+}
+
+/// Locks of this process that claim to be everybody's.
+#[derive(Debug)]
+struct Distributed(InProcessLocks);
+
+#[async_trait]
+impl RoomLockManager for Distributed {
+    async fn acquire(&self, room: &RoomId) -> Result<RoomLock> {
+        self.0.acquire(room).await
+    }
+
+    fn is_distributed(&self) -> bool {
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_shared_store_with_locks_of_one_process_is_refused_unless_it_is_meant() {
+    let builder = || RoomKit::builder().store(ScriptedStore::shared());
+    let in_process = || Arc::new(InProcessLocks::new());
+    for refused in [builder(), builder().locks(in_process())] {
+        let error = refused.build().unwrap_err();
+        assert_eq!(error.code(), "invalid_input");
+        assert!(error.message().starts_with("locks: "), "{error}");
+        assert!(
+            error.message().contains("allow_in_process_locks"),
+            "{error}"
+        );
+    }
+    let distributed = Arc::new(Distributed(InProcessLocks::new()));
+    for meant in [
+        builder().locks(distributed),
+        builder().allow_in_process_locks(),
+        RoomKit::builder().locks(in_process()),
+    ] {
+        meant.build().unwrap().create_room("r").await.unwrap();
+    }
 }

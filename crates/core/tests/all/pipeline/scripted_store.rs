@@ -26,6 +26,7 @@ type Script = dyn Fn(&'static str) -> BoxFuture<'static, Result<()>> + Send + Sy
 pub(crate) struct ScriptedStore {
     memory: MemoryStore,
     script: Box<Script>,
+    shared: bool,
 }
 
 impl ScriptedStore {
@@ -37,6 +38,16 @@ impl ScriptedStore {
         Arc::new(Self {
             memory: MemoryStore::new(),
             script: Box::new(move |call| Box::pin(script(call))),
+            shared: false,
+        })
+    }
+
+    /// A store that says that other processes share it.
+    pub(crate) fn shared() -> Arc<Self> {
+        Arc::new(Self {
+            memory: MemoryStore::new(),
+            script: Box::new(|_| Box::pin(async { Ok(()) })),
+            shared: true,
         })
     }
 
@@ -264,6 +275,10 @@ impl ArchiveStore for ScriptedStore {
 
 #[async_trait]
 impl ConversationStore for ScriptedStore {
+    fn is_shared(&self) -> bool {
+        self.shared
+    }
+
     async fn commit(&self, batch: CommitBatch) -> Result<CommitReceipt> {
         self.at("commit").await?;
         let receipt = self.memory.commit(batch).await?;

@@ -1,8 +1,8 @@
 //! A room of another organisation is not found, by whatever call.
 
 use roomkit_core::model::{Access, AgentResponsePolicy, InboundMessage, Metadata, TextContent};
-use roomkit_core::store::{EventQuery, Page, RoomFilter};
-use roomkit_core::{RoomKit, RoomOptions};
+use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
+use roomkit_core::{RoomKit, RoomOptions, Rooms};
 
 use super::support::Transport;
 
@@ -25,6 +25,7 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.delete_room("r"),
         other.update_room_metadata("r", Metadata::new()),
         other.set_agent_response_policy("r", AgentResponsePolicy::AddressedOnly),
+        other.search_events(EventSearch::new("words", 9).room("r")),
         other.bindings("r"),
         other.binding("r", "a"),
         other.attach_channel("r", "a"),
@@ -69,4 +70,45 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         .create_room(RoomOptions::new().organization("acme"))
         .await;
     assert_eq!(stranger.unwrap_err().code(), "invalid_input");
+}
+
+#[tokio::test]
+async fn a_search_finds_what_its_organisation_may_see() {
+    let kit = RoomKit::new();
+    for (room, organization) in [("r", "acme"), ("s", "other")] {
+        kit.org(organization).create_room(room).await.unwrap();
+        let text = TextContent::new(format!("the invoice of {organization}"));
+        kit.send_event(room, "system", text).await.unwrap();
+    }
+    let found = async |rooms: &Rooms, search: EventSearch| {
+        let events = rooms.search_events(search).await.unwrap();
+        events
+            .iter()
+            .map(|event| event.room_id.to_string())
+            .collect::<Vec<_>>()
+    };
+    let search = || EventSearch::new("Invoice", 9);
+    let acme = kit.org("acme");
+    assert_eq!(found(&acme, search()).await, ["r"]);
+    assert_eq!(found(&acme, search().organization("acme")).await, ["r"]);
+    assert!(
+        found(&acme, search().organization("other"))
+            .await
+            .is_empty()
+    );
+    assert_eq!(found(&kit, search().organization("other")).await, ["s"]);
+    let mut all = found(&kit, search()).await;
+    all.sort();
+    assert_eq!(all, ["r", "s"]);
+    let gone = kit.search_events(search().room("gone")).await.unwrap_err();
+    assert_eq!(gone.code(), "room_not_found");
+    let words: String = (0..65).map(|number| format!("w{number} ")).collect();
+    let long = kit
+        .search_events(EventSearch::new(words, 9))
+        .await
+        .unwrap_err();
+    assert_eq!(
+        long.to_string(),
+        "invalid_input: text: has more than 64 words"
+    );
 }

@@ -1,0 +1,174 @@
+//! What is stored comes back as it was, to the last field and character.
+
+use std::sync::Arc;
+
+use roomkit_core::model::{
+    ChannelData, ChannelDataFields, ChannelDirection, ChannelType, EventContent, EventSource,
+    EventStatus, EventType, Metadata, Participant, Room, RoomEvent, TextContent, Visibility,
+};
+use roomkit_core::store::EventQuery;
+
+use super::TestStore;
+use super::sample::{
+    after, attach, commit_of, effects, event_of, now, outcome, snapshot, speaker, with_rooms,
+};
+
+/// An event that has something in every field.
+fn full(index: u64) -> RoomEvent {
+    let mut source = EventSource::new("whatsapp-1", ChannelType::Whatsapp);
+    source.direction = ChannelDirection::Outbound;
+    source.participant_id = Some("person".into());
+    source.external_id = Some("ext".into());
+    source.provider = Some("Twilio".into());
+    source.provider_message_id = Some("SM1".into());
+    source.raw_payload = Metadata::new()
+        .with("Body", "raw \u{0} text")
+        .with("n", serde_json::json!([1e300, 0.1, -3, u64::MAX, i64::MIN]));
+    let mut event = RoomEvent::new("r", source, TextContent::new("hello"), now());
+    event.event_type = EventType::Observation;
+    event.status = EventStatus::Blocked;
+    event.blocked_by = Some("a hook".into());
+    event.visibility = Visibility::channels(["a", "b"]);
+    event.addressed_to = Some(vec!["agent".into()]);
+    event.response_visibility = Some(Visibility::Internal);
+    event.index = index;
+    event.chain_depth = 3;
+    event.parent_event_id = Some("parent".into());
+    event.correlation_id = Some("corr".into());
+    event.idempotency_key = Some("key".into());
+    event.created_at = now() + chrono::TimeDelta::microseconds(1);
+    event.metadata = Metadata::new().with("m", serde_json::json!({"deep": [[]]}));
+    event.channel_data = ChannelData::new(ChannelDataFields {
+        provider: Some("p".into()),
+        external_id: Some("e".into()),
+        thread_id: Some("t".into()),
+        extra: Metadata::new().with("x", 1),
+    });
+    event.delivery_results = Metadata::new().with("sms", "sent");
+    event
+}
+
+pub async fn an_event_keeps_every_field(mut test: TestStore) {
+    test = with_rooms(test, &["r"]).await;
+    let (full, bare) = (full(0), event_of("r", 1, ""));
+    for (version, event) in [(0, &full), (1, &bare)] {
+        test.store()
+            .commit(commit_of(version, event.clone()).into())
+            .await
+            .unwrap();
+    }
+    test.reopen().await;
+    let events = test
+        .store()
+        .events(&"r".into(), &EventQuery::first(9))
+        .await
+        .unwrap();
+    assert_eq!(events, [Arc::new(full), Arc::new(bare)]);
+}
+
+pub async fn every_kind_of_content_is_kept(mut test: TestStore) {
+    test = with_rooms(test, &["r"]).await;
+    let contents = [
+        EventContent::text("text"),
+        EventContent::rich("**rich**"),
+        EventContent::media("https://a.example/x.png", "image/png"),
+        EventContent::audio("https://a.example/x.ogg"),
+        EventContent::video("https://a.example/x.mp4"),
+        EventContent::location(46.8139, -71.2082),
+        EventContent::composite([EventContent::text("a"), EventContent::rich("b")]),
+        EventContent::system("code", "notice"),
+        EventContent::template("welcome"),
+        EventContent::edit("target", TextContent::new("new")),
+        EventContent::delete("target"),
+        EventContent::tool_call("search", "call-1"),
+    ];
+    let mut stored = Vec::new();
+    for (index, content) in (0..).zip(contents) {
+        let source = EventSource::new("a", ChannelType::Websocket);
+        let mut event = RoomEvent::new("r", source, content, now());
+        event.index = index;
+        stored.push(Arc::new(event.clone()));
+        test.store()
+            .commit(commit_of(index, event).into())
+            .await
+            .unwrap();
+    }
+    test.reopen().await;
+    let events = test
+        .store()
+        .events(&"r".into(), &EventQuery::first(99))
+        .await
+        .unwrap();
+    assert_eq!(events, stored);
+}
+
+pub async fn ids_and_texts_of_any_characters_are_kept(mut test: TestStore) {
+    let long = "long/".repeat(200);
+    let odd = [
+        "with space",
+        "quote'quote\"",
+        "per%cent_",
+        "back\\slash",
+        "crab 🦀",
+        "e\u{301}",
+        "é",
+        "ÀÉ",
+        "tab\tline\n",
+        "{json}",
+        "a,b",
+        "-- ;drop",
+        long.as_str(),
+    ];
+    let store = &**test.store();
+    for id in odd {
+        store.create_room(Room::new(id, now())).await.unwrap();
+        let mut event = event_of(id, 0, &format!("{id}\u{0}{id}"));
+        event.id = id.into();
+        event.source.participant_id = Some(id.into());
+        let mut commit = commit_of(0, event);
+        commit.bindings = vec![attach(id, id)];
+        commit.idempotency = Some(outcome(id, &id.into()));
+        commit.speaker = Some(speaker(id, id, id));
+        let mut participant = Participant::new("other", id, id, after(1));
+        participant.display_name = Some(format!("{id}\u{0}"));
+        commit.participants.push(participant);
+        store.commit(commit.into()).await.unwrap();
+    }
+    test.reopen().await;
+    let store = &**test.store();
+    for id in odd {
+        let room = snapshot(store, id).await;
+        assert_eq!(room.bindings[0].channel_id.as_str(), id);
+        let event = store.event(&id.into(), &id.into()).await.unwrap().unwrap();
+        assert_eq!(event.text(), Some(&*format!("{id}\u{0}{id}")));
+        let key = store.idempotent_outcome(&id.into(), id).await.unwrap();
+        assert_eq!(key.unwrap().event_id.as_str(), id);
+        let rooms = store
+            .rooms_of_sender(None, &ChannelType::Sms, &id.into(), 9)
+            .await;
+        assert_eq!(rooms.unwrap(), [id]);
+        let rooms = store.rooms_of_channel(None, &id.into(), 9).await;
+        assert_eq!(rooms.unwrap(), [id]);
+        let people = store.participants(&id.into()).await.unwrap();
+        assert_eq!(people.len(), 2, "{id:?}");
+        assert!(
+            store
+                .participant(&id.into(), &id.into())
+                .await
+                .unwrap()
+                .is_some()
+        );
+        let named = store
+            .participant(&id.into(), &"other".into())
+            .await
+            .unwrap();
+        assert_eq!(named.unwrap().display_name, Some(format!("{id}\u{0}")));
+    }
+    let big = "x".repeat(1 << 20);
+    let mut commit = effects("é");
+    commit.event = Some(Arc::new(event_of("é", 1, &big)));
+    let id = commit.event.as_ref().unwrap().id.clone();
+    store.commit(commit.into()).await.unwrap();
+    let event = store.event(&"é".into(), &id).await.unwrap().unwrap();
+    assert_eq!(event.text(), Some(&*big), "a text of a mebibyte");
+}
