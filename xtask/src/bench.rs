@@ -74,19 +74,12 @@ fn list(benches: &[Bench]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Target;
 
     fn package(name: &str, benches: &[&str]) -> Package {
-        let mut package = Package::sample(name, "crates/x");
-        package.targets = benches
+        let package = Package::sample(name, "crates/x");
+        benches
             .iter()
-            .map(|bench| Target {
-                name: (*bench).into(),
-                kind: vec!["bench".into()],
-                src_path: "x.rs".into(),
-            })
-            .collect();
-        package
+            .fold(package, |package, bench| package.with("bench", bench))
     }
 
     fn names(wanted: &[&str]) -> Result<Vec<String>> {

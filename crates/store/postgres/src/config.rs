@@ -26,11 +26,16 @@ impl PgUrl {
 
     /// What a connection is made with.
     pub(crate) fn options(&self) -> Result<PgConnectOptions> {
-        // The parser's own error may quote the address.
-        PgConnectOptions::from_str(&self.0).map_err(|_| {
+        let invalid = || {
             let problem = "url: is no address of a PostgreSQL database";
             Error::new(ErrorKind::InvalidInput, problem)
-        })
+        };
+        let schemes = ["postgres://", "postgresql://"];
+        if !schemes.iter().any(|scheme| self.0.starts_with(scheme)) {
+            return Err(invalid());
+        }
+        // The parser's own error may quote the address.
+        PgConnectOptions::from_str(&self.0).map_err(|_| invalid())
     }
 }
 
