@@ -145,6 +145,31 @@ async fn a_hook_that_times_out_before_the_event_does_is_passed_over() {
     assert!(events.lock().unwrap().contains(&"hook_timeout".to_owned()));
 }
 
+/// Hooks that answer at once and hooks that wait are one order, and a panic is the hook's own in both.
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_waits_keeps_its_turn() {
+    let (kit, b) = kit_of_two().await;
+    for (name, waits) in [("1", false), ("2", true), ("3", false), ("4", true)] {
+        kit.hook(BeforeBroadcast, name, move |mut event, _| async move {
+            if waits {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            let texts = event.content.texts().concat();
+            event.set_content(TextContent::new(format!("{texts} {name}")));
+            HookResult::modify(event)
+        });
+        kit.hook(BeforeBroadcast, "broken", move |_, _| async move {
+            if waits {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            assert!(name.is_empty(), "broken");
+            HookResult::allow()
+        });
+    }
+    kit.process_inbound(say("a", "u", "x")).await.unwrap();
+    assert_eq!(b.texts(), ["x 1 2 3 4"]);
+}
+
 #[tokio::test]
 async fn the_application_may_let_before_broadcast_fail_closed() {
     let kit = RoomKit::builder()
