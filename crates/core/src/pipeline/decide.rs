@@ -125,10 +125,13 @@ async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> 
             .scope(inner.hooks.load(&room.room))
             .await?;
     }
+    let seen = pass.seen.take();
     if !inner.hooks.may_have::<BeforeBroadcast>(false) {
         return Ok(Hooked::default());
     }
-    let context = inner.context(room.clone());
+    let context = seen
+        .filter(|context| context.is_of(room))
+        .unwrap_or_else(|| inner.context(room.clone()));
     let before = &pass.draft;
     let acceptable = |changed: &crate::draft::EventDraft| {
         if !changed.is_draft_of(before) {

@@ -68,6 +68,9 @@ pub(crate) struct Pass {
     pub(crate) tasks: Vec<Task>,
     pub(crate) observations: Vec<Observation>,
     pub(crate) metadata_updates: Metadata,
+    /// The room as it was before the lock, for the hooks where it has not changed since. Not kept up
+    /// to the commit, which would then have to copy what it shares.
+    pub(super) seen: Option<RoomContext>,
     /// What the hooks said; they are asked once, however often the commit has to be tried.
     pub(super) hooked: Option<Hooked>,
 }
@@ -159,6 +162,7 @@ impl Pass {
             tasks: Vec::new(),
             observations: Vec::new(),
             metadata_updates: Metadata::new(),
+            seen: None,
             hooked: None,
         }
     }

@@ -170,6 +170,24 @@ async fn a_hook_that_waits_keeps_its_turn() {
     assert_eq!(b.texts(), ["x 1 2 3 4"]);
 }
 
+/// A message attaches its channel under the lock; what was known before is not what hooks see.
+#[tokio::test]
+async fn hooks_see_the_room_as_it_is_under_the_lock() {
+    let (kit, _b) = kit_of_two().await;
+    kit.register_channel(Transport::new("c")).unwrap();
+    let log = Log::default();
+    let seen = Arc::clone(&log);
+    kit.hook(BeforeBroadcast, "looks", move |_, room| {
+        note(&seen, room.bindings().len().to_string());
+        async { HookResult::allow() }
+    });
+    for channel in ["a", "c", "c"] {
+        let message = say(channel, "u", "x").in_room("r");
+        kit.process_inbound(message).await.unwrap();
+    }
+    assert_eq!(*log.lock().unwrap(), ["2", "3", "3"]);
+}
+
 #[tokio::test]
 async fn the_application_may_let_before_broadcast_fail_closed() {
     let kit = RoomKit::builder()
