@@ -11,6 +11,8 @@ pub(crate) struct Args {
     pub(crate) scale: Option<u32>,
     /// `-p CRATE`, any number of times.
     pub(crate) packages: Vec<String>,
+    /// `--no-services`: leave out the tests that need a server.
+    pub(crate) no_services: bool,
 }
 
 impl Args {
@@ -27,6 +29,10 @@ impl Args {
                 return Err(Error::Usage(format!(
                     "there is no option `{argument}` here"
                 )));
+            }
+            if argument == "--no-services" {
+                args.no_services = true;
+                continue;
             }
             let value = rest
                 .next()
@@ -60,15 +66,16 @@ mod tests {
 
     fn parse(line: &str) -> Result<Args> {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
-        Args::parse(&words, &["--scale", "-p"])
+        Args::parse(&words, &["--scale", "-p", "--no-services"])
     }
 
     #[test]
     fn options_and_names_mix() {
-        let args = parse("crash --scale 3 -p a -p b").unwrap();
+        let args = parse("crash --scale 3 -p a --no-services -p b").unwrap();
         assert_eq!(args.names, ["crash"]);
         assert_eq!(args.scale, Some(3));
         assert_eq!(args.packages, ["a", "b"]);
+        assert!(args.no_services && !parse("crash").unwrap().no_services);
     }
 
     #[test]

@@ -1,17 +1,26 @@
 //! `cargo xtask bench`: the benchmarks, and their figures as files.
 
+use std::collections::BTreeSet;
+
+use roomkit_test_services::Service;
+
 use crate::args::Args;
 use crate::command::{cargo, root};
 use crate::error::{Error, Result};
 use crate::figures;
 use crate::metadata::{self, Package};
+use crate::services::{Services, needs};
 
 /// Runs all benchmarks, or those of the packages or with the names given.
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let wanted = Args::names(arguments)?;
-    for bench in select(&metadata::read()?.packages, &wanted)? {
+    let packages = metadata::read()?.packages;
+    let selected = select(&packages, &wanted)?;
+    let services = Services::start(&needed_by(&packages, &selected)?)?;
+    for bench in selected {
         let path = format!("benches/results/{}.{}.jsonl", bench.package, bench.name);
         let mut command = cargo(["bench", "--package", &bench.package, "--bench", &bench.name]);
+        services.tell(&mut command);
         figures::record(&mut command, &root().join(path))?;
     }
     Ok(())
@@ -60,6 +69,20 @@ fn select(packages: &[Package], wanted: &[String]) -> Result<Vec<Bench>> {
     Ok(all.into_iter().filter(selected).collect())
 }
 
+/// The services that these benchmarks need.
+fn needed_by(packages: &[Package], benches: &[Bench]) -> Result<BTreeSet<Service>> {
+    let mut all = BTreeSet::new();
+    for package in packages {
+        for (name, services) in needs(package, "bench")? {
+            let is_selected = |bench: &Bench| bench.package == package.name && bench.name == name;
+            if benches.iter().any(is_selected) {
+                all.extend(services);
+            }
+        }
+    }
+    Ok(all)
+}
+
 fn list(benches: &[Bench]) -> String {
     if benches.is_empty() {
         return "none".into();
@@ -74,19 +97,12 @@ fn list(benches: &[Bench]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metadata::Target;
 
     fn package(name: &str, benches: &[&str]) -> Package {
-        let mut package = Package::sample(name, "crates/x");
-        package.targets = benches
+        let package = Package::sample(name, "crates/x");
+        benches
             .iter()
-            .map(|bench| Target {
-                name: (*bench).into(),
-                kind: vec!["bench".into()],
-                src_path: "x.rs".into(),
-            })
-            .collect();
-        package
+            .fold(package, |package, bench| package.with("bench", bench))
     }
 
     fn names(wanted: &[&str]) -> Result<Vec<String>> {

@@ -70,6 +70,12 @@ fn check(packages: &[Package]) -> Vec<String> {
                      vendor -> family core -> roomkit-core",
                     package.name, dependency.name
                 ));
+            } else if names_unpublished(package, dependency, packages) {
+                problems.push(format!(
+                    "{}: the dependency {} is never published; as a dev-dependency by `path` alone \
+                     it is left out of the package",
+                    package.name, dependency.name
+                ));
             }
             if is_versioned_cycle(package, dependency, packages) {
                 problems.push(format!(
@@ -90,7 +96,7 @@ fn check_name(package: &Package) -> Option<String> {
             package.folder
         ));
     };
-    if place == Place::Tool && package.is_published() {
+    if matches!(place, Place::Tool | Place::TestServices) && package.is_published() {
         return Some(format!("{}: needs `publish = false`", package.folder));
     }
     let name = package_name(&package.folder)?;
@@ -103,17 +109,28 @@ fn check_name(package: &Package) -> Option<String> {
 }
 
 fn may_depend(from: Place, to: Place, kind: Option<Kind>) -> bool {
-    use Place::{App, Core, Facade, FamilyCore, Testkit, Tool, Vendor};
-    // The READMEs show a crate through the facade, and every crate may run the testkit's suites.
-    if kind == Some(Kind::Dev) && matches!(to, Testkit | Facade) {
+    use Place::{App, Core, Facade, FamilyCore, TestServices, Testkit, Tool, Vendor};
+    // The READMEs show a crate through the facade, and every crate may run the testkit's suites, on
+    // servers of its own.
+    if kind == Some(Kind::Dev) && matches!(to, Testkit | Facade | TestServices) {
         return true;
     }
     match from {
-        Core => false,
+        Core | TestServices => false,
         FamilyCore | Vendor | Testkit => matches!(to, Core | FamilyCore),
         Facade => matches!(to, Core | FamilyCore | Vendor | Testkit),
-        App | Tool => to != Tool,
+        App => !matches!(to, Tool | TestServices),
+        Tool => to != Tool,
     }
+}
+
+/// Whether a package that is published could not be packed for want of this dependency.
+fn names_unpublished(package: &Package, dependency: &Dependency, packages: &[Package]) -> bool {
+    let unpublished = packages
+        .iter()
+        .any(|p| p.name == dependency.name && !p.is_published());
+    let is_dropped = dependency.kind == Some(Kind::Dev) && dependency.req == "*";
+    package.is_published() && unpublished && !is_dropped
 }
 
 /// Whether this is a dev-dependency with a version on something that needs the package itself.
@@ -254,6 +271,27 @@ mod tests {
         assert!(check_name(&tool).unwrap().contains("publish = false"));
         tool.publish = Some(Vec::new());
         finding(&[vendor().on("xtask", None), tool]);
+    }
+
+    #[test]
+    fn servers_are_for_tests_and_never_published() {
+        let mut servers = Package::sample("roomkit-test-services", "tests/services");
+        assert!(check_name(&servers).unwrap().contains("publish = false"));
+        servers.publish = Some(Vec::new());
+        let mut tool = Package::sample("xtask", "xtask").on_path("roomkit-test-services", None);
+        tool.publish = Some(Vec::new());
+        let dev = core().on_path("roomkit-test-services", Some(Kind::Dev));
+        let mut packages = [dev, servers, tool];
+        assert_eq!(check(&packages), [""; 0]);
+        packages[0] = core().on("roomkit-test-services", Some(Kind::Dev));
+        let text = finding(&packages);
+        assert!(
+            text.contains("never published") && text.contains("by `path` alone"),
+            "{text}"
+        );
+        packages[0] = core().on_path("roomkit-test-services", None);
+        let text = check(&packages).concat();
+        assert!(text.contains("may not depend"), "{text}");
     }
 
     #[test]

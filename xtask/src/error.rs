@@ -20,6 +20,8 @@ pub(crate) enum Error {
     Io { path: PathBuf, source: io::Error },
     #[error("`cargo metadata` printed something unexpected: {0}")]
     Metadata(#[from] serde_json::Error),
+    #[error(transparent)]
+    Services(#[from] roomkit_test_services::Error),
     /// Findings of a check, one a line.
     #[error("{}", .0.join("\n"))]
     Problems(Vec<String>),

@@ -31,6 +31,8 @@ pub(crate) enum Place {
     Testkit,
     /// What an operator runs: the server, the command line, the MCP server.
     App,
+    /// `tests/services`: servers for the tests of all, never published.
+    TestServices,
     /// `xtask`, `examples`, `tests`: never published.
     Tool,
 }
@@ -39,6 +41,7 @@ pub(crate) enum Place {
 pub(crate) fn place(folder: &str) -> Option<Place> {
     let parts: Vec<&str> = folder.split('/').collect();
     match parts.as_slice() {
+        ["tests", "services"] => Some(Place::TestServices),
         ["crates", "core"] => Some(Place::Core),
         ["crates", "roomkit"] => Some(Place::Facade),
         ["crates", "testkit"] => Some(Place::Testkit),
@@ -55,6 +58,7 @@ pub(crate) fn place(folder: &str) -> Option<Place> {
 pub(crate) fn package_name(folder: &str) -> Option<String> {
     let parts: Vec<&str> = folder.split('/').collect();
     match (place(folder)?, parts.as_slice()) {
+        (Place::TestServices, _) => Some("roomkit-test-services".into()),
         (Place::Facade, _) => Some("roomkit".into()),
         (Place::FamilyCore, [_, family, _]) => Some(format!("roomkit-{family}")),
         (_, ["crates", family, name]) if FAMILIES.contains(family) => {
@@ -101,6 +105,7 @@ mod tests {
             ("crates/chat/telegram", Some("roomkit-telegram")),
             ("crates/agents/orchestration", Some("roomkit-orchestration")),
             ("crates/gateway/mcp-server", Some("roomkit-mcp-server")),
+            ("tests/services", Some("roomkit-test-services")),
             ("xtask", None),
             ("crates/nowhere/openai", None),
         ] {
@@ -129,6 +134,7 @@ mod tests {
         assert_eq!(place("crates/agents/mcp"), Some(Place::Vendor));
         assert_eq!(place("crates/gateway/server"), Some(Place::App));
         assert_eq!(place("examples"), Some(Place::Tool));
+        assert_eq!(place("tests/services"), Some(Place::TestServices));
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn doc() -> Result<Outcome> {
 
 fn deny() -> Result<Outcome> {
     if !answers(Command::new("cargo").args(["deny", "--version"])) {
-        return Ok(Outcome::LeftOut("cargo-deny is not installed"));
+        return Ok(Outcome::LeftOut("cargo-deny is not installed".into()));
     }
     // Advisories come from the network, and change while the code does not.
     execute(&mut cargo([

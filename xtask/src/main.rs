@@ -17,6 +17,7 @@ mod package;
 mod prove;
 #[cfg(test)]
 mod scratch;
+mod services;
 mod stage;
 mod test;
 mod tidy;
@@ -31,7 +32,9 @@ The tools of the RoomKit workspace.
 USAGE: cargo xtask COMMAND
 
 COMMANDS
-  test [--scale N] [-p CRATE]...   every test, doc tests included; N lengthens the long ones
+  test [--scale N] [-p CRATE]... [--no-services]
+                                   every test, doc tests included; N lengthens the long ones;
+                                   the last leaves out, and names, those that need a server
   lint [STAGE]...                  fmt, clippy, doc, deny, deps, tidy, features, package
   conformance [FILE]...            the recorded scenarios, and the check of their checker
   ci                               lint, conformance and test, with their seconds and budgets
@@ -39,7 +42,9 @@ COMMANDS
   prove NAME [--scale N]           one long proof; figures go to proofs/
   new-provider FAMILY VENDOR       the skeleton of a provider crate
 
-`cargo xtask test` needs rustc and a C compiler, nothing else. CONTRIBUTING.md has the rest.
+`cargo xtask test` needs rustc, a C compiler, PostgreSQL and Redis. It uses the servers of
+DATABASE_URL and REDIS_URL where set; else it starts its own from the binaries on the machine, and
+as root on Debian or Ubuntu it installs what is missing. CONTRIBUTING.md has the rest.
 ";
 
 fn main() -> ExitCode {

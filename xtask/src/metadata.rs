@@ -33,6 +33,21 @@ pub(crate) struct Package {
     pub(crate) dependencies: Vec<Dependency>,
     pub(crate) features: BTreeMap<String, Vec<String>>,
     pub(crate) targets: Vec<Target>,
+    /// What stands under `[package.metadata]`.
+    metadata: Option<Extra>,
+}
+
+/// What manifests tell other tools than cargo; ours is under `roomkit`.
+#[derive(Debug, Default, Deserialize)]
+struct Extra {
+    roomkit: Option<Ours>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Ours {
+    #[serde(default)]
+    services: BTreeMap<String, Vec<String>>,
 }
 
 /// A dependency as the manifest declares it.
@@ -58,6 +73,15 @@ pub(crate) struct Target {
     pub(crate) name: String,
     pub(crate) kind: Vec<String>,
     pub(crate) src_path: PathBuf,
+    /// Whether `cargo test` runs it.
+    #[serde(default)]
+    pub(crate) test: bool,
+    /// Whether `cargo test` runs the examples in its documentation.
+    #[serde(default)]
+    pub(crate) doctest: bool,
+    /// Cargo leaves it out where these are off.
+    #[serde(default, rename = "required-features")]
+    pub(crate) required_features: Vec<String>,
 }
 
 /// Asks cargo.
@@ -99,6 +123,19 @@ impl Package {
         Some(&target.src_path)
     }
 
+    /// By service, the test targets that need it, as `[package.metadata.roomkit.services]` says.
+    pub(crate) fn services(&self) -> impl Iterator<Item = (&str, &[String])> {
+        let ours = self
+            .metadata
+            .as_ref()
+            .and_then(|extra| extra.roomkit.as_ref());
+        ours.into_iter().flat_map(|ours| {
+            ours.services
+                .iter()
+                .map(|(name, tests)| (name.as_str(), tests.as_slice()))
+        })
+    }
+
     /// Its targets of a kind.
     pub(crate) fn targets_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = &'a Target> {
         self.targets
@@ -123,7 +160,35 @@ impl Package {
             dependencies: Vec::new(),
             features: BTreeMap::new(),
             targets: Vec::new(),
+            metadata: None,
         }
+    }
+
+    /// The same with one more target, which `cargo test` runs.
+    pub(crate) fn with(mut self, kind: &str, name: &str) -> Self {
+        self.targets.push(Target {
+            name: name.into(),
+            kind: vec![kind.into()],
+            src_path: "x.rs".into(),
+            test: true,
+            doctest: kind == "lib",
+            required_features: Vec::new(),
+        });
+        self
+    }
+
+    /// The same with a test that needs a service.
+    pub(crate) fn needing(mut self, service: &str, test: &str) -> Self {
+        let ours = self
+            .metadata
+            .get_or_insert_default()
+            .roomkit
+            .get_or_insert_default();
+        ours.services
+            .entry(service.into())
+            .or_default()
+            .push(test.into());
+        self
     }
 
     /// The same with one more dependency that names a version.
@@ -173,5 +238,18 @@ mod tests {
             .find(|p| p.name == "xtask")
             .unwrap();
         assert!(!xtask.is_published());
+        let servers = workspace
+            .packages
+            .iter()
+            .find(|p| p.name == "roomkit-test-services")
+            .unwrap();
+        let needs: Vec<_> = servers.services().collect();
+        assert_eq!(
+            needs,
+            [
+                ("postgres", &["services".into()][..]),
+                ("redis", &["services".into()])
+            ]
+        );
     }
 }

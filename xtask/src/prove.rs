@@ -1,9 +1,12 @@
 //! `cargo xtask prove`: long proofs, whose figures are committed under `proofs/`.
 
+use roomkit_test_services::Service;
+
 use crate::args::Args;
 use crate::command::{SCALE_VARIABLE, cargo, root};
 use crate::error::{Error, Result};
 use crate::figures;
+use crate::services::Services;
 
 /// A proof that takes too long for the tests.
 #[derive(Debug)]
@@ -12,10 +15,35 @@ struct Proof {
     /// The arguments of the cargo command, which prints its figures as JSON lines and honours
     /// the scale variable.
     cargo: &'static [&'static str],
+    /// The services whose binaries it needs.
+    services: &'static [Service],
 }
 
 /// The long proofs there are.
-const PROOFS: &[Proof] = &[];
+const PROOFS: &[Proof] = &[
+    Proof {
+        name: "crash",
+        cargo: &[
+            "run",
+            "--release",
+            "--package=roomkit-durability",
+            "--",
+            "crash",
+        ],
+        services: &[Service::Postgres],
+    },
+    Proof {
+        name: "processes",
+        cargo: &[
+            "run",
+            "--release",
+            "--package=roomkit-durability",
+            "--",
+            "processes",
+        ],
+        services: &[Service::Postgres],
+    },
+];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let args = Args::parse(arguments, &["--scale"])?;
@@ -26,7 +54,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         )));
     };
     let proof = find(PROOFS, name)?;
+    let services = Services::start(&proof.services.iter().copied().collect())?;
     let mut command = cargo(proof.cargo);
+    services.tell(&mut command);
     if let Some(scale) = args.scale {
         command.env(SCALE_VARIABLE, scale.to_string());
     }
@@ -65,10 +95,12 @@ mod tests {
             Proof {
                 name: "crash",
                 cargo: &["run"],
+                services: &[],
             },
             Proof {
                 name: "soak",
                 cargo: &[],
+                services: &[],
             },
         ];
         assert_eq!(find(&proofs, "crash").unwrap().cargo, ["run"]);

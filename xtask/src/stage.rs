@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 use crate::error::{Error, Result};
 
 /// How a stage ended when it did not fail.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed,
     /// It did not run, and why.
-    LeftOut(&'static str),
+    LeftOut(String),
 }
 
 #[derive(Debug)]
 struct Done {
-    name: &'static str,
+    name: String,
     took: Duration,
     end: String,
     failed: bool,
@@ -36,14 +36,14 @@ impl Stages {
     }
 
     /// Runs a stage and keeps its seconds and how it ended.
-    pub(crate) fn run(&mut self, name: &'static str, work: impl FnOnce() -> Result<Outcome>) {
+    pub(crate) fn run(&mut self, name: &str, work: impl FnOnce() -> Result<Outcome>) {
         self.record(name, None, work);
     }
 
     /// The same for a stage that may take `budget` at most.
     pub(crate) fn run_within(
         &mut self,
-        name: &'static str,
+        name: &str,
         budget: Duration,
         work: impl FnOnce() -> Result<Outcome>,
     ) {
@@ -52,7 +52,7 @@ impl Stages {
 
     fn record(
         &mut self,
-        name: &'static str,
+        name: &str,
         budget: Option<Duration>,
         work: impl FnOnce() -> Result<Outcome>,
     ) {
@@ -73,7 +73,7 @@ impl Stages {
         };
         println!("==> {name}: {end}, {:.1} s", took.as_secs_f64());
         self.done.push(Done {
-            name,
+            name: name.to_owned(),
             took,
             end,
             failed,
@@ -83,26 +83,28 @@ impl Stages {
     /// Prints the table; an error names every stage that failed.
     pub(crate) fn finish(self, budget: Option<Duration>) -> Result<()> {
         let total = self.started.elapsed();
-        println!();
-        for stage in &self.done {
-            println!(
-                "{:<12} {:>8.1} s  {}",
-                stage.name,
-                stage.took.as_secs_f64(),
-                stage.end
-            );
-        }
-        println!("{:<12} {:>8.1} s", "total", total.as_secs_f64());
+        println!("\n{}", self.table(total));
         let failed: Vec<&str> = self
             .done
             .iter()
             .filter(|s| s.failed)
-            .map(|s| s.name)
+            .map(|s| s.name.as_str())
             .collect();
         if !failed.is_empty() {
             return Err(Error::problem(format!("failed: {}", failed.join(", "))));
         }
         within("total", total, budget)
+    }
+
+    fn table(&self, total: Duration) -> String {
+        let names = self.done.iter().map(|stage| stage.name.chars().count());
+        let width = names.max().unwrap_or(0).max(12);
+        let mut table = String::new();
+        for stage in &self.done {
+            let (name, took, end) = (&stage.name, stage.took.as_secs_f64(), &stage.end);
+            table += &format!("{name:<width$} {took:>8.1} s  {end}\n");
+        }
+        table + &format!("{:<width$} {:>8.1} s", "total", total.as_secs_f64())
     }
 }
 
@@ -126,7 +128,12 @@ mod tests {
         let mut stages = Stages::new();
         stages.run("good", || Ok(Outcome::Passed));
         stages.run("bad", || Err(Error::problem("broken")));
-        stages.run("absent", || Ok(Outcome::LeftOut("no tool")));
+        stages.run("absent", || Ok(Outcome::LeftOut("no tool".into())));
+        let table = stages.table(Duration::ZERO);
+        assert!(
+            table.contains("absent") && table.contains("left out: no tool"),
+            "{table}"
+        );
         let error = stages.finish(None).unwrap_err();
         assert_eq!(error.to_string(), "failed: bad");
     }

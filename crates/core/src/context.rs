@@ -57,6 +57,13 @@ impl RoomContext {
         }
     }
 
+    /// Whether this is what a context made of `room` would show.
+    pub(crate) fn is_of(&self, room: &RoomSnapshot) -> bool {
+        // The room itself as well: one that is made anew under an old id counts from the start.
+        self.seen.snapshot.version == room.version
+            && Arc::ptr_eq(&self.seen.snapshot.room, &room.room)
+    }
+
     /// The same room as `channel` may know it.
     pub(crate) fn for_reader(&self, channel: &ChannelId) -> Self {
         Self {

@@ -5,6 +5,10 @@ pub mod prelude;
 // The root of the core holds what applications use, so all of it stands at this root too.
 pub use roomkit_core::*;
 
+#[cfg(feature = "postgres")]
+pub use roomkit_store_postgres as postgres;
+#[cfg(feature = "sqlite")]
+pub use roomkit_store_sqlite as sqlite;
 #[cfg(feature = "testkit")]
 pub use roomkit_testkit as testkit;
 #[cfg(feature = "websocket")]

@@ -1,9 +1,11 @@
 //! The hook engine: keeps the registered hooks in order, runs the synchronous, starts the others.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
+use std::hash::BuildHasher;
+use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -11,13 +13,11 @@ use std::sync::{Arc, RwLock};
 use std::task::Poll;
 
 use async_trait::async_trait;
-use foldhash::fast::RandomState;
-use futures_util::future::BoxFuture;
+use foldhash::fast::{FixedState, RandomState};
 
-use super::result::{HookAction, HookEffects};
-use super::{
-    BoxError, FailurePolicy, HookOptions, HookPoint, HookReturn, HookTrigger, IntoHookReturn,
-};
+use super::handler::{Call, First, Handler, Hook, Later};
+use super::run::{HookFailure, HookVerdict, Run, Step, SyncOutcome};
+use super::{HookPoint, HookTrigger};
 use crate::clock::Clock;
 use crate::context::RoomContext;
 use crate::error::Result;
@@ -26,104 +26,17 @@ use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::tasks::Tasks;
 use crate::sync::{read, write};
 
-type Call<P, R> =
-    Box<dyn Fn(P, RoomContext) -> BoxFuture<'static, Result<R, BoxError>> + Send + Sync>;
+/// What came of calling a hook.
+pub(super) enum Started<R> {
+    Answered(Result<R, HookFailure>),
+    Waits(Later<R>),
+}
 
 /// How many rooms' provided hooks are remembered; past that the oldest are asked for again.
 const MOST_PROVIDED: usize = 10_000;
 
 /// Puts provided hooks behind registered ones, whenever they were asked for.
 const PROVIDED: u64 = 1 << 63;
-
-/// The function of a hook: one that decides, or one that looks on after the pass.
-enum Handler<P: HookPoint> {
-    Decides(Call<P::Payload, P::Returns>),
-    Observes(Call<P::Payload, ()>),
-}
-
-/// A hook of any point, ready to be registered.
-#[derive(Clone)]
-pub struct Hook {
-    point: TypeId,
-    trigger: HookTrigger,
-    observes: bool,
-    /// Whether the options leave out some sources.
-    filters: bool,
-    options: Arc<HookOptions>,
-    /// A `Handler<P>` of the point whose `TypeId` is `point`.
-    handler: Arc<dyn Any + Send + Sync>,
-    order: u64,
-}
-
-impl Hook {
-    /// A hook of point `P`, called as the point's mode says.
-    pub fn new<P, F, Fut>(_point: P, options: impl Into<HookOptions>, function: F) -> Self
-    where
-        P: HookPoint,
-        F: Fn(P::Payload, RoomContext) -> Fut + Send + Sync + 'static,
-        Fut: Future + Send + 'static,
-        Fut::Output: IntoHookReturn<P::Returns>,
-    {
-        let call: Call<P::Payload, P::Returns> = Box::new(move |payload, context| {
-            let answer = function(payload, context);
-            Box::pin(async move { answer.await.into_hook_return() })
-        });
-        Self::erase::<P>(options.into(), Handler::Decides(call))
-    }
-
-    /// A hook that looks on after the pass, also at a point whose other hooks decide (RFC §9.3).
-    pub fn observer<P, F, Fut>(_point: P, options: impl Into<HookOptions>, function: F) -> Self
-    where
-        P: HookPoint,
-        F: Fn(P::Payload, RoomContext) -> Fut + Send + Sync + 'static,
-        Fut: Future + Send + 'static,
-        Fut::Output: IntoHookReturn<()>,
-    {
-        let call: Call<P::Payload, ()> = Box::new(move |payload, context| {
-            let answer = function(payload, context);
-            Box::pin(async move { answer.await.into_hook_return() })
-        });
-        Self::erase::<P>(options.into(), Handler::Observes(call))
-    }
-
-    fn erase<P: HookPoint>(options: HookOptions, handler: Handler<P>) -> Self {
-        Self {
-            filters: options.filters(),
-            point: TypeId::of::<P>(),
-            trigger: P::TRIGGER,
-            observes: matches!(handler, Handler::Observes(_)),
-            options: Arc::new(options),
-            handler: Arc::new(handler),
-            order: 0,
-        }
-    }
-
-    /// The trigger of the hook's point.
-    #[must_use]
-    pub fn trigger(&self) -> HookTrigger {
-        self.trigger
-    }
-
-    /// The hook's name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.options.name
-    }
-
-    fn key(&self) -> (i32, u64) {
-        (self.options.priority, self.order)
-    }
-}
-
-impl fmt::Debug for Hook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hook")
-            .field("trigger", &self.trigger)
-            .field("observes", &self.observes)
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Says which hooks a room has, so that they survive a restart and hold in every process.
 #[async_trait]
@@ -136,47 +49,18 @@ pub trait RoomHooks: Send + Sync + fmt::Debug + 'static {
     async fn hooks_of(&self, room: &Room) -> Result<Vec<Hook>>;
 }
 
-/// Why a hook yielded no usable result.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct HookFailure {
-    pub(crate) hook: String,
-    pub(crate) trigger: HookTrigger,
-    pub(crate) timed_out: bool,
-    pub(crate) error: String,
-}
-
-/// What the synchronous hooks of a point made of a payload.
-#[derive(Debug)]
-pub(crate) struct SyncOutcome<P> {
-    pub(crate) verdict: HookVerdict<P>,
-    pub(crate) effects: HookEffects,
-    pub(crate) failures: Vec<HookFailure>,
-}
-
-/// Whether a payload may go on after the hooks of its point.
-#[derive(Debug, Clone, PartialEq)]
-pub enum HookVerdict<P> {
-    /// It may, perhaps changed.
-    Allowed(P),
-    /// It may not.
-    Blocked {
-        /// The hook's reason, or `hook_failed` where a failing hook blocks.
-        reason: String,
-        /// The hook's name.
-        blocked_by: String,
-    },
-}
-
 type HookList = Arc<Vec<Hook>>;
 
-/// Hooks by point, each list in the order in which they run.
-type ByPoint = HashMap<TypeId, HookList, RandomState>;
+/// Hooks by point and whether they look on, each list in the order in which they run.
+type ByPoint = HashMap<(TypeId, bool), HookList, RandomState>;
 
 pub(crate) struct HookEngine {
     clock: Arc<dyn Clock>,
     provider: Option<Arc<dyn RoomHooks>>,
-    fail_closed: HashSet<HookTrigger>,
+    pub(super) fail_closed: HashSet<HookTrigger>,
     order: AtomicU64,
+    /// The bits of all points that ever had a hook; most points never have, and are not looked up.
+    some: AtomicU64,
     global: RwLock<ByPoint>,
     rooms: RwLock<HashMap<RoomId, ByPoint, RandomState>>,
     provided: RwLock<HashMap<RoomId, ByPoint, RandomState>>,
@@ -206,6 +90,7 @@ impl HookEngine {
             provider,
             fail_closed,
             order: AtomicU64::new(0),
+            some: AtomicU64::new(0),
             global: RwLock::default(),
             rooms: RwLock::default(),
             provided: RwLock::default(),
@@ -274,22 +159,26 @@ impl HookEngine {
         Ok(())
     }
 
-    /// Whether there may be any hook at all.
-    pub(crate) fn any(&self) -> bool {
-        self.order.load(Ordering::Relaxed) > 0
+    /// Whether there may be hooks of `P` that decide, or that look on.
+    pub(crate) fn may_have<P: HookPoint>(&self, observes: bool) -> bool {
+        let bit = bit_of(&(TypeId::of::<P>(), observes));
+        self.some.load(Ordering::Acquire) & bit != 0
     }
 
     fn ordered(&self, mut hook: Hook) -> Hook {
+        let bit = bit_of(&(hook.point, hook.observes));
+        self.some.fetch_or(bit, Ordering::Release);
         hook.order = self.order.fetch_add(1, Ordering::Relaxed);
         hook
     }
 
-    /// The hooks of a point in a room, in the order in which they run; `None` where there is none.
-    fn list<P: HookPoint>(&self, room: &RoomId) -> Option<HookList> {
-        if !self.any() {
+    /// Those hooks of a point in a room that decide, or that look on, in the order in which they run;
+    /// `None` where there is none.
+    fn list<P: HookPoint>(&self, room: &RoomId, observes: bool) -> Option<HookList> {
+        if !self.may_have::<P>(observes) {
             return None;
         }
-        let point = TypeId::of::<P>();
+        let point = (TypeId::of::<P>(), observes);
         let global = read(&self.global).get(&point).cloned();
         if !self.any_of_rooms.load(Ordering::Acquire) {
             return global;
@@ -322,75 +211,37 @@ impl HookEngine {
     pub(crate) async fn run<P: HookPoint>(
         &self,
         context: &RoomContext,
-        mut payload: P::Payload,
+        payload: P::Payload,
         accept: impl Fn(&P::Payload) -> Result<(), String> + Send,
     ) -> SyncOutcome<P::Payload> {
-        let mut effects = HookEffects::default();
-        let mut failures = Vec::new();
-        let list = self.list::<P>(context.room_id());
-        for hook in list.iter().flat_map(|list| list.iter()) {
-            let Some(Handler::Decides(call)) = hook.handler.downcast_ref::<Handler<P>>() else {
-                continue;
+        let mut run = Run::<P, _> {
+            engine: self,
+            context,
+            accept,
+            payload,
+            effects: None,
+            failures: Vec::new(),
+        };
+        let list = self.list::<P>(context.room_id(), false);
+        let mut hooks = list.as_deref().map_or(&[][..], Vec::as_slice).iter();
+        let blocked = loop {
+            let step = poll_fn(|cx| Poll::Ready(run.at_once(&mut hooks, cx))).await;
+            let (hook, answer) = match step {
+                Step::Ended(blocked) => break blocked,
+                Step::Waits(hook, answer) => (hook, self.wait(hook, answer).await),
             };
-            if hook.filters && !hook.options.matches(P::source(&payload)) {
-                continue;
+            if let ControlFlow::Break(blocked) = run.take(hook, answer) {
+                break blocked;
             }
-            let (given, room) = (payload.clone(), context.clone());
-            let answer = self.call(hook, || call(given, room)).await;
-            let answer = answer
-                .map(|returned| returned.into_result(&payload))
-                .and_then(|result| match &result.action {
-                    HookAction::Modify(changed) => match accept(changed) {
-                        Ok(()) => Ok(result),
-                        Err(problem) => {
-                            Err(self.failure(hook, false, format!("unusable payload: {problem}")))
-                        }
-                    },
-                    HookAction::Allow | HookAction::Block { .. } => Ok(result),
-                });
-            match answer {
-                Ok(mut result) => {
-                    if let Some(more) = result.effects.take() {
-                        effects.add(*more);
-                    }
-                    match result.action {
-                        HookAction::Allow => {}
-                        HookAction::Modify(changed) => {
-                            payload = changed;
-                            if P::is_settled(&payload) {
-                                break;
-                            }
-                        }
-                        HookAction::Block { reason } => {
-                            let blocked_by = hook.options.name.clone();
-                            let verdict = HookVerdict::Blocked { reason, blocked_by };
-                            return SyncOutcome {
-                                verdict,
-                                effects,
-                                failures,
-                            };
-                        }
-                    }
-                }
-                Err(failure) => {
-                    failures.push(failure);
-                    if P::FAILURE == FailurePolicy::Block || self.fail_closed.contains(&P::TRIGGER)
-                    {
-                        let verdict = HookVerdict::Blocked {
-                            reason: "hook_failed".to_owned(),
-                            blocked_by: hook.options.name.clone(),
-                        };
-                        return SyncOutcome {
-                            verdict,
-                            effects,
-                            failures,
-                        };
-                    }
-                }
-            }
-        }
+        };
+        let Run {
+            payload,
+            effects,
+            failures,
+            ..
+        } = run;
         SyncOutcome {
-            verdict: HookVerdict::Allowed(payload),
+            verdict: blocked.unwrap_or(HookVerdict::Allowed(payload)),
             effects,
             failures,
         }
@@ -403,13 +254,10 @@ impl HookEngine {
         context: &RoomContext,
         payload: &P::Payload,
     ) {
-        let Some(list) = self.list::<P>(context.room_id()) else {
+        let Some(list) = self.list::<P>(context.room_id(), true) else {
             return;
         };
         for (at, hook) in list.iter().enumerate() {
-            if !(hook.observes || P::MODE == super::HookMode::Async) {
-                continue;
-            }
             if hook.filters && !hook.options.matches(P::source(payload)) {
                 continue;
             }
@@ -423,14 +271,26 @@ impl HookEngine {
                 let Some(handler) = hook.handler.downcast_ref::<Handler<P>>() else {
                     return;
                 };
-                // A failure has been logged by then, and nobody waits for the answer.
-                let _ = match handler {
-                    Handler::Observes(call) => engine.call(hook, || call(payload, context)).await,
-                    Handler::Decides(call) => {
-                        engine.call(hook, || call(payload, context)).await.map(drop)
-                    }
-                };
+                match handler {
+                    Handler::Observes(call) => engine.tell(hook, call, payload, context).await,
+                    Handler::Decides(call) => engine.tell(hook, call, payload, context).await,
+                }
             });
+        }
+    }
+
+    /// Calls a hook whose answer nobody waits for; a failure is logged.
+    async fn tell<P, R>(&self, hook: &Hook, call: &Call<P, R>, payload: P, context: RoomContext) {
+        let mut given = Some((payload, context));
+        let started = poll_fn(|cx| {
+            let given = given.take();
+            Poll::Ready(
+                given.map(|(payload, context)| self.start(hook, || call(payload, context, cx))),
+            )
+        });
+        if let Some(Started::Waits(answer)) = started.await {
+            // Logged where it fails.
+            let _ = self.wait(hook, answer).await;
         }
     }
 
@@ -444,35 +304,30 @@ impl HookEngine {
 
     /// Whether a deciding hook that matches this source wants streamed answers held back.
     pub(crate) fn holds_streams<P: HookPoint>(&self, room: &RoomId, payload: &P::Payload) -> bool {
-        let holds = |hook: &Hook| {
-            hook.options.hold_streams && !hook.observes && hook.options.matches(P::source(payload))
-        };
-        self.list::<P>(room)
+        let holds =
+            |hook: &Hook| hook.options.hold_streams && hook.options.matches(P::source(payload));
+        self.list::<P>(room, false)
             .is_some_and(|list| list.iter().any(holds))
     }
 
-    /// Calls a hook within its time limit, and turns a panic into a failure.
-    async fn call<R>(
-        &self,
-        hook: &Hook,
-        call: impl FnOnce() -> BoxFuture<'static, Result<R, BoxError>> + Send,
-    ) -> Result<R, HookFailure> {
-        let panicked = || self.failure(hook, false, "panicked".to_owned());
-        let mut answer = catch_unwind(AssertUnwindSafe(call)).map_err(|_panic| panicked())?;
-        // Most hooks answer at once: they cost no more than the call and one poll.
-        let once = poll_fn(|cx| {
-            let poll = || answer.as_mut().poll(cx);
-            Poll::Ready(catch_unwind(AssertUnwindSafe(poll)))
-        });
-        let answer = match once.await {
-            Ok(Poll::Ready(answer)) => Ok(answer),
-            Ok(Poll::Pending) => guard(&*self.clock, hook.options.timeout, pin!(answer)).await,
-            Err(_panic) => Err(NoAnswer::Panicked),
-        };
-        match answer {
+    /// Calls a hook and polls it once. Most hooks answer then, and cost no more than this.
+    pub(super) fn start<R>(&self, hook: &Hook, call: impl FnOnce() -> First<R>) -> Started<R> {
+        match catch_unwind(AssertUnwindSafe(call)) {
+            Ok(First::Answer(Ok(returned))) => Started::Answered(Ok(returned)),
+            Ok(First::Answer(Err(error))) => {
+                Started::Answered(Err(self.failure(hook, false, error.to_string())))
+            }
+            Ok(First::Later(answer)) => Started::Waits(answer),
+            Err(_panic) => Started::Answered(Err(self.panicked(hook))),
+        }
+    }
+
+    /// Waits, within the hook's time limit, for an answer that was not ready at once.
+    pub(super) async fn wait<R>(&self, hook: &Hook, answer: Later<R>) -> Result<R, HookFailure> {
+        match guard(&*self.clock, hook.options.timeout, pin!(answer)).await {
             Ok(Ok(returned)) => Ok(returned),
             Ok(Err(error)) => Err(self.failure(hook, false, error.to_string())),
-            Err(NoAnswer::Panicked) => Err(panicked()),
+            Err(NoAnswer::Panicked) => Err(self.panicked(hook)),
             Err(NoAnswer::TookTooLong) => {
                 let limit = hook.options.timeout.as_millis();
                 Err(self.failure(hook, true, format!("took longer than {limit} ms")))
@@ -480,7 +335,13 @@ impl HookEngine {
         }
     }
 
-    fn failure(&self, hook: &Hook, timed_out: bool, error: String) -> HookFailure {
+    #[cold]
+    fn panicked(&self, hook: &Hook) -> HookFailure {
+        self.failure(hook, false, "panicked".to_owned())
+    }
+
+    #[cold]
+    pub(super) fn failure(&self, hook: &Hook, timed_out: bool, error: String) -> HookFailure {
         let name = hook.options.name.as_str();
         tracing::error!(hook = name, trigger = %hook.trigger, timed_out, error, "hook failed");
         HookFailure {
@@ -489,15 +350,6 @@ impl HookEngine {
             timed_out,
             error,
         }
-    }
-}
-
-impl HookEffects {
-    fn add(&mut self, more: Self) {
-        self.injected.extend(more.injected);
-        self.tasks.extend(more.tasks);
-        self.observations.extend(more.observations);
-        self.metadata.merge(&more.metadata);
     }
 }
 
@@ -510,8 +362,13 @@ impl fmt::Debug for HookEngine {
     }
 }
 
+/// One of 64 bits; points that share one are looked up where either has a hook.
+fn bit_of(point: &(TypeId, bool)) -> u64 {
+    1 << (FixedState::with_seed(0).hash_one(point) % 64)
+}
+
 fn insert(hooks: &mut ByPoint, hook: Hook) {
-    let list = Arc::make_mut(hooks.entry(hook.point).or_default());
+    let list = Arc::make_mut(hooks.entry((hook.point, hook.observes)).or_default());
     let at = list.partition_point(|other| other.key() <= hook.key());
     list.insert(at, hook);
 }

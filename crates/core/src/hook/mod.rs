@@ -36,21 +36,26 @@
 
 mod engine;
 mod framework;
+mod handler;
 mod identity;
 mod options;
 mod point;
 mod points;
 mod result;
+mod run;
 mod trigger;
 
-pub(crate) use engine::{HookEngine, HookFailure};
+pub(crate) use engine::HookEngine;
 pub(crate) use framework::FrameworkEvents;
 pub(crate) use result::HookEffects;
+pub(crate) use run::HookFailure;
 
-pub use engine::{Hook, HookVerdict, RoomHooks};
+pub use engine::RoomHooks;
+pub use handler::Hook;
 pub use identity::{IdentityCase, IdentityDecision, OnIdentityAmbiguous, OnIdentityUnknown};
 pub use options::HookOptions;
 pub use point::{BoxError, FailurePolicy, HookMode, HookPoint, HookReturn, IntoHookReturn};
 pub use points::*;
 pub use result::{HookResult, InjectedEvent};
+pub use run::HookVerdict;
 pub use trigger::HookTrigger;

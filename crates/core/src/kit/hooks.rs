@@ -144,15 +144,16 @@ impl Rooms {
         }
         let outcome = inner.hooks.run::<P>(&context, payload, |_| Ok(())).await;
         inner.report_hook_failures(&room, None, &outcome.failures);
-        let effects = outcome.effects;
-        crate::pipeline::pass::store_effects(
-            inner,
-            &room,
-            effects.tasks,
-            effects.observations,
-            crate::model::Metadata::new(),
-        )
-        .await?;
+        if let Some(effects) = outcome.effects {
+            crate::pipeline::pass::store_effects(
+                inner,
+                &room,
+                effects.tasks,
+                effects.observations,
+                crate::model::Metadata::new(),
+            )
+            .await?;
+        }
         if let HookVerdict::Allowed(payload) = &outcome.verdict {
             inner.observe::<P>(&context, payload);
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::pass::{Block, Hooked, Origin, Pass};
 use super::{Refusal, Scope, edit, gate, identify};
 use crate::error::{Error, Result};
-use crate::hook::{BeforeBroadcast, HookEffects, HookVerdict};
+use crate::hook::{BeforeBroadcast, HookVerdict};
 use crate::kit::{Inner, attach};
 use crate::model::{
     EventContent, EventStatus, EventType, Metadata, Observation, RoomEvent, RoomId, RoomStatus,
@@ -125,13 +125,16 @@ async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> 
             .scope(inner.hooks.load(&room.room))
             .await?;
     }
-    if !inner.hooks.any() {
+    let seen = pass.seen.take();
+    if !inner.hooks.may_have::<BeforeBroadcast>(false) {
         return Ok(Hooked::default());
     }
-    let context = inner.context(room.clone());
-    let before = pass.draft.clone();
+    let context = seen
+        .filter(|context| context.is_of(room))
+        .unwrap_or_else(|| inner.context(room.clone()));
+    let before = &pass.draft;
     let acceptable = |changed: &crate::draft::EventDraft| {
-        if !changed.is_draft_of(&before) {
+        if !changed.is_draft_of(before) {
             return Err("it is the draft of another event".to_owned());
         }
         changed
@@ -144,19 +147,18 @@ async fn run_hooks(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> 
         // Pinned here, so that it is not moved once more into its scope.
         let hooks = inner
             .hooks
-            .run::<BeforeBroadcast>(&context, pass.draft.clone(), acceptable);
+            .run::<BeforeBroadcast>(&context, before.clone(), acceptable);
         let hooks = pin!(hooks);
         Inside::under_lock(inner.id, &room.room.id)
             .scope(hooks)
             .await
     };
     let mut effects = outcome.effects;
-    if matches!(pass.origin, Origin::Injected) {
+    if let (Origin::Injected, Some(effects)) = (&pass.origin, &mut effects) {
         effects.injected.clear();
     }
     let block = match outcome.verdict {
         HookVerdict::Allowed(draft) => {
-            drop(before);
             pass.stated = draft.visibility.clone();
             pass.draft = draft;
             None
@@ -229,17 +231,13 @@ fn prepare(
     });
     commit.tasks.clone_from(&pass.tasks);
     commit.observations.clone_from(&pass.observations);
-    if let Some(Hooked {
-        effects: HookEffects {
-            tasks,
-            observations,
-            ..
-        },
-        ..
-    }) = &pass.hooked
+    if let Some(effects) = pass
+        .hooked
+        .as_ref()
+        .and_then(|hooked| hooked.effects.as_ref())
     {
-        commit.tasks.extend_from_slice(tasks);
-        commit.observations.extend_from_slice(observations);
+        commit.tasks.extend_from_slice(&effects.tasks);
+        commit.observations.extend_from_slice(&effects.observations);
     }
     if block.and_then(|block| block.refusal) == Some(Refusal::EventChainDepthLimit) {
         commit.observations.push(depth_exceeded(&event, now));

@@ -184,6 +184,7 @@ async fn prepare(
         }
     };
     let room = context.room_id().clone();
+    pass.seen = Some(context);
     Ok(Prepared {
         room,
         pass,

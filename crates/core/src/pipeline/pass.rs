@@ -68,6 +68,9 @@ pub(crate) struct Pass {
     pub(crate) tasks: Vec<Task>,
     pub(crate) observations: Vec<Observation>,
     pub(crate) metadata_updates: Metadata,
+    /// The room as it was before the lock, for the hooks where it has not changed since. Not kept up
+    /// to the commit, which would then have to copy what it shares.
+    pub(super) seen: Option<RoomContext>,
     /// What the hooks said; they are asked once, however often the commit has to be tried.
     pub(super) hooked: Option<Hooked>,
 }
@@ -76,7 +79,7 @@ pub(crate) struct Pass {
 #[derive(Debug, Default)]
 pub(super) struct Hooked {
     pub(super) block: Option<Block>,
-    pub(super) effects: HookEffects,
+    pub(super) effects: Option<Box<HookEffects>>,
     pub(super) failures: Vec<HookFailure>,
 }
 
@@ -159,6 +162,7 @@ impl Pass {
             tasks: Vec::new(),
             observations: Vec::new(),
             metadata_updates: Metadata::new(),
+            seen: None,
             hooked: None,
         }
     }
@@ -275,7 +279,8 @@ async fn commit(
         };
         let hooked = pass.hooked.take();
         let (mut failures, mut injections) = hooked.map_or_else(Default::default, |hooked| {
-            (hooked.failures, hooked.effects.injected)
+            let injected = hooked.effects.map(|effects| effects.injected);
+            (hooked.failures, injected.unwrap_or_default())
         });
         if !pass.origin.is_outside() {
             failures.clear();
@@ -339,7 +344,8 @@ fn refused(inner: &Arc<Inner>, pass: &Pass, outcome: &Outcome) {
 
 /// Side effects that came with an event are kept though the event is not.
 async fn keep_effects(inner: &Arc<Inner>, room: &RoomId, pass: Pass) -> Result<()> {
-    let mut effects = pass.hooked.map(|hooked| hooked.effects).unwrap_or_default();
+    let effects = pass.hooked.and_then(|hooked| hooked.effects);
+    let mut effects = effects.map_or_else(HookEffects::default, |effects| *effects);
     effects.tasks.extend(pass.tasks);
     effects.observations.extend(pass.observations);
     store_effects(

@@ -15,12 +15,14 @@ tokio::task_local! {
 }
 
 /// What is held further up and waited for by others; each of the kit with this number.
+///
+/// The innermost lies here, so that the usual case, which is one, is not allocated.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inside {
-    held: Option<Arc<Held>>,
+    held: Option<Held>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Held {
     kit: u64,
     what: Turn,
@@ -28,7 +30,7 @@ struct Held {
 }
 
 /// Something that one at a time has.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Turn {
     /// The lock of a room.
     Room(RoomId),
@@ -58,9 +60,9 @@ impl Inside {
     }
 
     fn holding(kit: u64, what: Turn) -> Self {
-        let outer = Self::current().and_then(|inside| inside.held);
+        let outer = Self::current().and_then(|inside| inside.held.map(Arc::new));
         Self {
-            held: Some(Arc::new(Held { kit, what, outer })),
+            held: Some(Held { kit, what, outer }),
         }
     }
 
@@ -89,15 +91,17 @@ impl Inside {
     }
 
     fn holds(kit: u64, is: impl Fn(&Turn) -> bool) -> bool {
-        let inside = Self::current();
-        let mut next = inside.as_ref().and_then(|inside| inside.held.as_ref());
-        while let Some(held) = next {
-            if held.kit == kit && is(&held.what) {
-                return true;
+        let holds = |inside: &Self| {
+            let mut next = inside.held.as_ref();
+            while let Some(held) = next {
+                if held.kit == kit && is(&held.what) {
+                    return true;
+                }
+                next = held.outer.as_deref();
             }
-            next = held.outer.as_ref();
-        }
-        false
+            false
+        };
+        INSIDE.try_with(holds).unwrap_or(false)
     }
 }
 

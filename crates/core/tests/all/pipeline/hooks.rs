@@ -145,6 +145,49 @@ async fn a_hook_that_times_out_before_the_event_does_is_passed_over() {
     assert!(events.lock().unwrap().contains(&"hook_timeout".to_owned()));
 }
 
+/// Hooks that answer at once and hooks that wait are one order, and a panic is the hook's own in both.
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_waits_keeps_its_turn() {
+    let (kit, b) = kit_of_two().await;
+    for (name, waits) in [("1", false), ("2", true), ("3", false), ("4", true)] {
+        kit.hook(BeforeBroadcast, name, move |mut event, _| async move {
+            if waits {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            let texts = event.content.texts().concat();
+            event.set_content(TextContent::new(format!("{texts} {name}")));
+            HookResult::modify(event)
+        });
+        kit.hook(BeforeBroadcast, "broken", move |_, _| async move {
+            if waits {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            assert!(name.is_empty(), "broken");
+            HookResult::allow()
+        });
+    }
+    kit.process_inbound(say("a", "u", "x")).await.unwrap();
+    assert_eq!(b.texts(), ["x 1 2 3 4"]);
+}
+
+/// A message attaches its channel under the lock; what was known before is not what hooks see.
+#[tokio::test]
+async fn hooks_see_the_room_as_it_is_under_the_lock() {
+    let (kit, _b) = kit_of_two().await;
+    kit.register_channel(Transport::new("c")).unwrap();
+    let log = Log::default();
+    let seen = Arc::clone(&log);
+    kit.hook(BeforeBroadcast, "looks", move |_, room| {
+        note(&seen, room.bindings().len().to_string());
+        async { HookResult::allow() }
+    });
+    for channel in ["a", "c", "c"] {
+        let message = say(channel, "u", "x").in_room("r");
+        kit.process_inbound(message).await.unwrap();
+    }
+    assert_eq!(*log.lock().unwrap(), ["2", "3", "3"]);
+}
+
 #[tokio::test]
 async fn the_application_may_let_before_broadcast_fail_closed() {
     let kit = RoomKit::builder()

@@ -1,0 +1,26 @@
+#![doc = include_str!("../README.md")]
+
+mod archive;
+mod args;
+mod cache;
+mod columns;
+mod commit;
+mod config;
+mod error;
+mod events;
+mod history;
+mod locks;
+#[doc(hidden)]
+pub mod migrations;
+mod people;
+mod pool;
+mod restore;
+mod rooms;
+mod statements;
+mod store;
+mod text;
+mod work;
+
+pub use config::{PgUrl, PostgresConfig};
+pub use locks::PgRoomLocks;
+pub use store::PostgresStore;

@@ -1,0 +1,371 @@
+-- The eleven tables of the specification, what else a store keeps, and the functions by which rooms change.
+-- {s} stands for the schema. Identifiers are compared as bytes, so that every store has one order.
+-- `tenant` is an organisation: '' is none, and ':ID' the organisation ID.
+-- Times are microseconds since 1970. Records are JSON text, since jsonb cannot hold every text.
+
+CREATE TABLE {s}.rooms (
+    room_id text COLLATE "C" PRIMARY KEY,
+    tenant text COLLATE "C" NOT NULL,
+    status text NOT NULL,
+    created_us bigint NOT NULL,
+    detached text[] NOT NULL DEFAULT '{}',
+    data text NOT NULL
+);
+CREATE INDEX rooms_by_age ON {s}.rooms (created_us, room_id);
+CREATE INDEX rooms_by_tenant ON {s}.rooms (tenant, created_us, room_id);
+
+-- The one row of a room that every commit changes: small, and no column of it is indexed but its key,
+-- so that its new version fits beside the old one and touches no index.
+CREATE TABLE {s}.event_sequences (
+    room_id text COLLATE "C" PRIMARY KEY,
+    tenant text COLLATE "C" NOT NULL,
+    open boolean NOT NULL,
+    version bigint NOT NULL,
+    latest_index bigint,
+    event_count bigint NOT NULL,
+    updated_us bigint NOT NULL,
+    activity_us bigint,
+    fencing bigint,
+    data_stamp bigint NOT NULL,
+    bindings_stamp bigint NOT NULL
+) WITH (fillfactor = 50);
+
+CREATE TABLE {s}.events (
+    room_id text COLLATE "C" NOT NULL,
+    index bigint NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    tenant text COLLATE "C" NOT NULL,
+    type text NOT NULL,
+    channel_id text COLLATE "C" NOT NULL,
+    participant_id text COLLATE "C",
+    parent_event_id text COLLATE "C",
+    created_us bigint NOT NULL,
+    redacted boolean NOT NULL,
+    words text[] COLLATE "C",
+    data text NOT NULL,
+    payload bytea,
+    CONSTRAINT events_pkey PRIMARY KEY (room_id, index),
+    CONSTRAINT events_id_key UNIQUE (room_id, id)
+);
+CREATE INDEX events_by_parent ON {s}.events (room_id, parent_event_id, created_us)
+    WHERE parent_event_id IS NOT NULL;
+-- An event is in one of these two, by which retention finds the oldest.
+CREATE INDEX events_by_age ON {s}.events (tenant, created_us) WHERE NOT redacted;
+CREATE INDEX events_redacted_by_age ON {s}.events (tenant, created_us) WHERE redacted;
+CREATE INDEX events_by_words ON {s}.events USING gin (words) WITH (gin_pending_list_limit = 1024);
+
+CREATE TABLE {s}.event_versions (
+    room_id text COLLATE "C" NOT NULL,
+    event_id text COLLATE "C" NOT NULL,
+    position bigint GENERATED ALWAYS AS IDENTITY,
+    data text NOT NULL,
+    payload bytea,
+    CONSTRAINT event_versions_pkey PRIMARY KEY (room_id, event_id, position)
+);
+
+CREATE TABLE {s}.outcomes (
+    room_id text COLLATE "C" NOT NULL,
+    key text COLLATE "C" NOT NULL,
+    data text NOT NULL,
+    CONSTRAINT outcomes_pkey PRIMARY KEY (room_id, key)
+);
+
+CREATE TABLE {s}.participants (
+    room_id text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    position bigint GENERATED ALWAYS AS IDENTITY,
+    connected_via text[] COLLATE "C" NOT NULL,
+    data text NOT NULL,
+    CONSTRAINT participants_pkey PRIMARY KEY (room_id, id)
+);
+
+CREATE TABLE {s}.senders (
+    room_id text COLLATE "C" NOT NULL,
+    channel_type text COLLATE "C" NOT NULL,
+    sender_id text COLLATE "C" NOT NULL,
+    tenant text COLLATE "C" NOT NULL,
+    open boolean NOT NULL,
+    CONSTRAINT senders_pkey PRIMARY KEY (room_id, channel_type, sender_id)
+);
+CREATE INDEX senders_open ON {s}.senders (tenant, channel_type, sender_id, room_id) WHERE open;
+
+CREATE TABLE {s}.bindings (
+    room_id text COLLATE "C" NOT NULL,
+    channel_id text COLLATE "C" NOT NULL,
+    position bigint GENERATED ALWAYS AS IDENTITY,
+    tenant text COLLATE "C" NOT NULL,
+    open boolean NOT NULL,
+    data text NOT NULL,
+    CONSTRAINT bindings_pkey PRIMARY KEY (room_id, channel_id)
+);
+CREATE INDEX bindings_open ON {s}.bindings (tenant, channel_id, room_id) WHERE open;
+
+CREATE TABLE {s}.identities (
+    tenant text COLLATE "C" NOT NULL,
+    id text COLLATE "C" NOT NULL,
+    data text NOT NULL,
+    CONSTRAINT identities_pkey PRIMARY KEY (tenant, id)
+);
+
+CREATE TABLE {s}.identity_addresses (
+    tenant text COLLATE "C" NOT NULL,
+    channel_type text COLLATE "C" NOT NULL,
+    address text COLLATE "C" NOT NULL,
+    identity_id text COLLATE "C" NOT NULL,
+    CONSTRAINT identity_addresses_pkey PRIMARY KEY (tenant, channel_type, address, identity_id)
+);
+CREATE INDEX identity_addresses_by_identity ON {s}.identity_addresses (tenant, identity_id);
+
+CREATE TABLE {s}.tasks (
+    room_id text COLLATE "C" NOT NULL,
+    position bigint GENERATED ALWAYS AS IDENTITY,
+    id text COLLATE "C" NOT NULL,
+    data text NOT NULL,
+    CONSTRAINT tasks_pkey PRIMARY KEY (room_id, position)
+);
+CREATE INDEX tasks_by_id ON {s}.tasks (room_id, id, position);
+
+CREATE TABLE {s}.observations (
+    room_id text COLLATE "C" NOT NULL,
+    position bigint GENERATED ALWAYS AS IDENTITY,
+    id text COLLATE "C" NOT NULL,
+    data text NOT NULL,
+    CONSTRAINT observations_pkey PRIMARY KEY (room_id, position)
+);
+
+CREATE TABLE {s}.read_markers (
+    room_id text COLLATE "C" NOT NULL,
+    channel_id text COLLATE "C" NOT NULL,
+    index bigint NOT NULL,
+    data text NOT NULL,
+    CONSTRAINT read_markers_pkey PRIMARY KEY (room_id, channel_id)
+);
+
+CREATE TABLE {s}.owed (
+    delivery_id text COLLATE "C" NOT NULL,
+    room_id text COLLATE "C" NOT NULL,
+    channel_id text COLLATE "C" NOT NULL,
+    index bigint NOT NULL,
+    event_id text COLLATE "C" NOT NULL,
+    data text NOT NULL,
+    CONSTRAINT owed_pkey PRIMARY KEY (delivery_id, room_id)
+);
+CREATE INDEX owed_by_lane ON {s}.owed (room_id, channel_id, index, delivery_id);
+
+-- Fencing tokens of the advisory locks.
+CREATE SEQUENCE {s}.room_lock_tokens;
+
+-- Changes one room, or nothing of it. `outcome` says which: 0 done; nothing done for 1 no such room,
+-- 2 stale fencing token, 3 another version, 4 another index, 5 the room's record is another than the
+-- one that the change was made from, 6 it changed while it was looked at.
+-- It raises RK001 where there is no event to edit, and what is there already violates a unique key.
+CREATE FUNCTION {s}.commit_room_1(
+    c_room text, c_expected bigint, c_fencing bigint, c_at bigint, c_changes boolean,
+    c_stamp bigint, c_known_data bigint, c_known_bindings bigint,
+    r_data text, r_status text, r_open boolean, r_sets_activity boolean, r_activity bigint,
+    e_index bigint, e_id text, e_type text, e_channel text, e_participant text, e_parent text,
+    e_created bigint, e_redacted boolean, e_words text[], e_data text, e_payload bytea,
+    d_index bigint, d_id text, d_type text, d_channel text, d_participant text, d_parent text,
+    d_created bigint, d_redacted boolean, d_words text[], d_data text, d_payload bytea,
+    o_key text, o_data text,
+    b_channels text[], b_data text[],
+    p_ids text[], p_data text[], p_via text[], p_via_of bigint[],
+    s_type text, s_sender text, s_channel text, s_participant text, s_data text,
+    t_ids text[], t_data text[],
+    n_ids text[], n_data text[],
+    w_ids text[], w_channels text[], w_indexes bigint[], w_events text[], w_data text[],
+    OUT outcome integer, OUT version bigint, OUT latest_index bigint, OUT event_count bigint,
+    OUT updated_us bigint, OUT activity_us bigint,
+    OUT data_stamp bigint, OUT data text,
+    OUT bindings_stamp bigint, OUT bindings text[], OUT detached text[]
+) LANGUAGE plpgsql AS $body$
+#variable_conflict use_column
+DECLARE
+    head {s}.event_sequences%ROWTYPE;
+    via text[];
+BEGIN
+    outcome := 0;
+    UPDATE {s}.event_sequences AS h SET
+        open = coalesce(r_open, h.open),
+        version = h.version + c_changes::int,
+        latest_index = coalesce(e_index, h.latest_index),
+        event_count = h.event_count + (e_index IS NOT NULL)::int,
+        updated_us = CASE WHEN c_changes THEN c_at ELSE h.updated_us END,
+        activity_us = CASE WHEN r_sets_activity THEN r_activity ELSE h.activity_us END,
+        fencing = greatest(h.fencing, c_fencing),
+        data_stamp = CASE WHEN r_data IS NULL THEN h.data_stamp ELSE c_stamp END,
+        bindings_stamp = CASE WHEN b_channels IS NULL THEN h.bindings_stamp ELSE c_stamp END
+    WHERE h.room_id = c_room
+        AND (c_fencing IS NULL OR h.fencing IS NULL OR c_fencing >= h.fencing)
+        AND (c_expected IS NULL OR h.version = c_expected)
+        AND (e_index IS NULL OR e_index = coalesce(h.latest_index, -1) + 1)
+        AND (r_data IS NULL OR h.data_stamp = c_known_data)
+    RETURNING * INTO head;
+    IF NOT FOUND THEN
+        SELECT * INTO head FROM {s}.event_sequences AS h WHERE h.room_id = c_room;
+        IF NOT FOUND THEN
+            outcome := 1;
+        ELSIF c_fencing < head.fencing THEN
+            outcome := 2;
+        ELSIF c_expected <> head.version THEN
+            outcome := 3;
+        ELSIF e_index <> coalesce(head.latest_index, -1) + 1 THEN
+            outcome := 4;
+        ELSIF r_data IS NOT NULL AND c_known_data IS DISTINCT FROM head.data_stamp THEN
+            outcome := 5;
+        ELSE
+            outcome := 6;
+        END IF;
+        version := head.version;
+        latest_index := head.latest_index;
+        RETURN;
+    END IF;
+
+    IF e_index IS NOT NULL THEN
+        INSERT INTO {s}.events (room_id, index, id, tenant, type, channel_id, participant_id,
+            parent_event_id, created_us, redacted, words, data, payload)
+        VALUES (c_room, e_index, e_id, head.tenant, e_type, e_channel, e_participant, e_parent,
+            e_created, e_redacted, e_words, e_data, e_payload);
+    END IF;
+    IF d_id IS NOT NULL THEN
+        INSERT INTO {s}.event_versions (room_id, event_id, data, payload)
+        SELECT e.room_id, e.id, e.data, e.payload FROM {s}.events AS e
+        WHERE e.room_id = c_room AND e.id = d_id AND e.index = d_index
+            AND d_id IS DISTINCT FROM e_id
+        FOR UPDATE;
+        IF NOT FOUND THEN
+            RAISE EXCEPTION 'no event to edit' USING ERRCODE = 'RK001';
+        END IF;
+        UPDATE {s}.events AS e SET type = d_type, channel_id = d_channel,
+            participant_id = d_participant, parent_event_id = d_parent, created_us = d_created,
+            redacted = d_redacted, words = d_words, data = d_data, payload = d_payload
+        WHERE e.room_id = c_room AND e.id = d_id;
+    END IF;
+    IF o_key IS NOT NULL THEN
+        INSERT INTO {s}.outcomes (room_id, key, data) VALUES (c_room, o_key, o_data);
+    END IF;
+    IF r_data IS NOT NULL THEN
+        UPDATE {s}.rooms AS r SET data = r_data, status = coalesce(r_status, r.status)
+        WHERE r.room_id = c_room;
+        IF r_open IS NOT NULL THEN
+            UPDATE {s}.senders AS x SET open = r_open WHERE x.room_id = c_room AND x.open <> r_open;
+            UPDATE {s}.bindings AS x SET open = r_open WHERE x.room_id = c_room AND x.open <> r_open;
+        END IF;
+    END IF;
+    IF b_channels IS NOT NULL THEN
+        FOR i IN 1 .. cardinality(b_channels) LOOP
+            IF b_data[i] IS NULL THEN
+                DELETE FROM {s}.bindings AS b
+                WHERE b.room_id = c_room AND b.channel_id = b_channels[i];
+                UPDATE {s}.rooms AS r
+                SET detached = array_append(array_remove(r.detached, b_channels[i]), b_channels[i])
+                WHERE r.room_id = c_room;
+            ELSE
+                INSERT INTO {s}.bindings AS b (room_id, channel_id, tenant, open, data)
+                VALUES (c_room, b_channels[i], head.tenant, head.open, b_data[i])
+                ON CONFLICT ON CONSTRAINT bindings_pkey DO UPDATE SET data = excluded.data;
+                UPDATE {s}.rooms AS r SET detached = array_remove(r.detached, b_channels[i])
+                WHERE r.room_id = c_room AND b_channels[i] = ANY (r.detached);
+            END IF;
+        END LOOP;
+    END IF;
+    IF p_ids IS NOT NULL THEN
+        FOR i IN 1 .. cardinality(p_ids) LOOP
+            INSERT INTO {s}.participants AS p (room_id, id, connected_via, data)
+            VALUES (c_room, p_ids[i], ARRAY(
+                SELECT x.channel FROM unnest(p_via, p_via_of) WITH ORDINALITY AS x (channel, who, n)
+                WHERE x.who = i ORDER BY x.n), p_data[i])
+            ON CONFLICT ON CONSTRAINT participants_pkey
+            DO UPDATE SET data = excluded.data, connected_via = excluded.connected_via;
+        END LOOP;
+    END IF;
+    IF s_sender IS NOT NULL THEN
+        INSERT INTO {s}.senders AS x (room_id, channel_type, sender_id, tenant, open)
+        VALUES (c_room, s_type, s_sender, head.tenant, head.open)
+        ON CONFLICT ON CONSTRAINT senders_pkey DO NOTHING;
+        SELECT p.connected_via INTO via FROM {s}.participants AS p
+        WHERE p.room_id = c_room AND p.id = s_participant;
+        IF NOT FOUND THEN
+            INSERT INTO {s}.participants (room_id, id, connected_via, data)
+            VALUES (c_room, s_participant, ARRAY[s_channel], s_data);
+        ELSIF NOT s_channel = ANY (via) THEN
+            UPDATE {s}.participants AS p SET connected_via = array_append(p.connected_via, s_channel)
+            WHERE p.room_id = c_room AND p.id = s_participant;
+        END IF;
+    END IF;
+    IF t_ids IS NOT NULL THEN
+        INSERT INTO {s}.tasks (room_id, id, data)
+        SELECT c_room, x.id, x.data
+        FROM unnest(t_ids, t_data) WITH ORDINALITY AS x (id, data, n) ORDER BY x.n;
+    END IF;
+    IF n_ids IS NOT NULL THEN
+        INSERT INTO {s}.observations (room_id, id, data)
+        SELECT c_room, x.id, x.data
+        FROM unnest(n_ids, n_data) WITH ORDINALITY AS x (id, data, n) ORDER BY x.n;
+    END IF;
+    IF w_ids IS NOT NULL THEN
+        FOR i IN 1 .. cardinality(w_ids) LOOP
+            INSERT INTO {s}.owed (delivery_id, room_id, channel_id, index, event_id, data)
+            VALUES (w_ids[i], c_room, w_channels[i], w_indexes[i], w_events[i], w_data[i])
+            ON CONFLICT ON CONSTRAINT owed_pkey DO UPDATE SET channel_id = excluded.channel_id,
+                index = excluded.index, event_id = excluded.event_id, data = excluded.data;
+        END LOOP;
+    END IF;
+
+    version := head.version;
+    latest_index := head.latest_index;
+    event_count := head.event_count;
+    updated_us := head.updated_us;
+    activity_us := head.activity_us;
+    data_stamp := head.data_stamp;
+    bindings_stamp := head.bindings_stamp;
+    IF r_data IS NOT NULL THEN
+        data := r_data;
+    ELSIF c_known_data IS DISTINCT FROM head.data_stamp THEN
+        SELECT r.data INTO data FROM {s}.rooms AS r WHERE r.room_id = c_room;
+    END IF;
+    IF c_known_bindings IS DISTINCT FROM head.bindings_stamp THEN
+        bindings := ARRAY(
+            SELECT b.data FROM {s}.bindings AS b WHERE b.room_id = c_room ORDER BY b.position);
+        SELECT r.detached INTO detached FROM {s}.rooms AS r WHERE r.room_id = c_room;
+    END IF;
+END
+$body$;
+
+-- Removes a room and all that belongs to it.
+CREATE FUNCTION {s}.delete_room_1(c_room text) RETURNS boolean LANGUAGE plpgsql AS $body$
+BEGIN
+    DELETE FROM {s}.event_sequences WHERE room_id = c_room;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    DELETE FROM {s}.rooms WHERE room_id = c_room;
+    DELETE FROM {s}.events WHERE room_id = c_room;
+    DELETE FROM {s}.event_versions WHERE room_id = c_room;
+    DELETE FROM {s}.outcomes WHERE room_id = c_room;
+    DELETE FROM {s}.participants WHERE room_id = c_room;
+    DELETE FROM {s}.senders WHERE room_id = c_room;
+    DELETE FROM {s}.bindings WHERE room_id = c_room;
+    DELETE FROM {s}.tasks WHERE room_id = c_room;
+    DELETE FROM {s}.observations WHERE room_id = c_room;
+    DELETE FROM {s}.read_markers WHERE room_id = c_room;
+    DELETE FROM {s}.owed WHERE room_id = c_room;
+    RETURN true;
+END
+$body$;
+
+-- Removes events with their versions and what is owed of them; returns how many there were.
+CREATE FUNCTION {s}.delete_events_1(c_room text, c_ids text[]) RETURNS bigint LANGUAGE plpgsql AS $body$
+DECLARE
+    deleted bigint;
+BEGIN
+    PERFORM 1 FROM {s}.event_sequences WHERE room_id = c_room FOR NO KEY UPDATE;
+    DELETE FROM {s}.events WHERE room_id = c_room AND id = ANY (c_ids);
+    GET DIAGNOSTICS deleted = ROW_COUNT;
+    IF deleted > 0 THEN
+        DELETE FROM {s}.event_versions WHERE room_id = c_room AND event_id = ANY (c_ids);
+        DELETE FROM {s}.owed WHERE room_id = c_room AND event_id = ANY (c_ids);
+    END IF;
+    RETURN deleted;
+END
+$body$;
