@@ -83,9 +83,8 @@ fn step(connection: &mut Connection, path: &Path, migrations: &[Migration]) -> R
         .doing("its statements")
         .and_then(|()| migration.then.map_or(Ok(()), |then| then(&step)))
         .and_then(|()| {
-            let marks = format!(
-                "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {next};"
-            );
+            let marks =
+                format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {next};");
             step.execute_batch(&marks).doing("noting the version")
         })
         .and_then(|()| step.commit().doing("its commit"))
@@ -133,4 +132,110 @@ fn is_pythons(connection: &Connection) -> rusqlite::Result<bool> {
         [],
         |row| row.get(0),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// Two steps, of which the second fills its table so that a half of it would be seen.
+    fn steps(then: fn(&Connection) -> Result<()>) -> Vec<Migration> {
+        let step = |sql, then| Migration { sql, then };
+        vec![
+            step("CREATE TABLE a (x); INSERT INTO a VALUES (1), (2)", None),
+            step(
+                "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x + 1",
+                Some(then),
+            ),
+        ]
+    }
+
+    fn fill(db: &Connection) -> Result<()> {
+        let sql = "CREATE TABLE b (z); INSERT INTO b SELECT y FROM a";
+        db.execute_batch(sql).doing("filling")
+    }
+
+    fn open(path: &Path) -> Connection {
+        let db = Connection::open(path).unwrap();
+        db.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+        db.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+        db
+    }
+
+    fn sum(db: &Connection, sql: &str) -> i64 {
+        db.query_row(sql, [], |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn a_step_that_fails_changes_nothing_and_can_be_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let mut db = open(&path);
+        let broken = steps(|db| {
+            fill(db)?;
+            Err(failed("no more"))
+        });
+        let error = run(&mut db, &path, &broken).unwrap_err();
+        assert!(
+            error.message().contains("stays at schema version 1"),
+            "{error}"
+        );
+        assert_eq!(version(&db, &path, 2).unwrap(), Some(1));
+        assert_eq!(
+            sum(&db, "SELECT count(*) FROM sqlite_schema WHERE name = 'b'"),
+            0
+        );
+        assert_eq!(sum(&db, "SELECT sum(x) FROM a"), 3);
+        run(&mut db, &path, &steps(fill)).unwrap();
+        assert_eq!(sum(&db, "SELECT sum(z) FROM b"), 5);
+        run(&mut db, &path, &steps(fill)).unwrap();
+    }
+
+    #[test]
+    fn those_who_migrate_at_once_take_turns() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        open(&path);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut db = open(&path);
+                    run(&mut db, &path, &steps(fill)).unwrap();
+                    assert_eq!(sum(&db, "SELECT sum(z) FROM b"), 5);
+                });
+            }
+        });
+    }
+
+    const KILLED: &str = "ROOMKIT_SQLITE_KILLED";
+
+    /// The process that ends in the middle is this test, run again with a file to migrate.
+    #[test]
+    fn a_process_that_is_killed_in_the_middle_leaves_the_version_before() {
+        if let Ok(path) = std::env::var(KILLED) {
+            let path = Path::new(&path);
+            let killed = steps(|db| {
+                fill(db)?;
+                std::process::abort()
+            });
+            run(&mut open(path), path, &killed).unwrap();
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.db");
+        let name =
+            "migrate::tests::a_process_that_is_killed_in_the_middle_leaves_the_version_before";
+        let ended = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", name])
+            .env(KILLED, &path)
+            .output()
+            .unwrap();
+        assert!(!ended.status.success());
+        let mut db = open(&path);
+        assert_eq!(version(&db, &path, 2).unwrap(), Some(1));
+        assert_eq!(sum(&db, "SELECT sum(x) FROM a"), 3);
+        run(&mut db, &path, &steps(fill)).unwrap();
+        assert_eq!(sum(&db, "SELECT sum(z) FROM b"), 5);
+    }
 }

@@ -90,7 +90,9 @@ impl Transactions {
     pub(crate) fn run_all(&mut self, mut jobs: Vec<Box<dyn Job>>) {
         while !jobs.is_empty() {
             self.roll_back();
-            let begun = self.connection.perform("BEGIN IMMEDIATE", "beginning a transaction");
+            let begun = self
+                .connection
+                .perform("BEGIN IMMEDIATE", "beginning a transaction");
             if let Err(error) = begun {
                 tracing::warn!(%error, writes = jobs.len(), "writes were refused");
                 jobs.into_iter().for_each(|job| job.answer(Some(&error)));

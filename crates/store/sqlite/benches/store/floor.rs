@@ -54,13 +54,22 @@ impl ByHand {
                 "INSERT INTO events (key, id, type, channel_id, participant_id, parent_id, \
                  created_us, organization_id, redacted, data, payload) \
                  VALUES (?1, ?2, 'message', 'a', 'alice', NULL, ?3, NULL, 0, ?4, NULL)",
-                params![row, event.id.as_str(), event.created_at.timestamp_micros(), json],
+                params![
+                    row,
+                    event.id.as_str(),
+                    event.created_at.timestamp_micros(),
+                    json
+                ],
             );
             self.run("INSERT OR IGNORE INTO unindexed (key) VALUES (?1)", [row]);
             self.run(
                 "UPDATE rooms SET version = ?1, event_count = ?1, latest_index = ?2, \
                  updated_us = ?3, activity_us = ?3 WHERE key = 1",
-                params![index.cast_signed() + 1, index.cast_signed(), now().timestamp_micros()],
+                params![
+                    index.cast_signed() + 1,
+                    index.cast_signed(),
+                    now().timestamp_micros()
+                ],
             );
             self.run(
                 "INSERT OR IGNORE INTO outcomes (room, key, event_id, blocked, reason) \
@@ -78,7 +87,10 @@ impl ByHand {
 
     fn index<A, B, C>(&self, prepared: &[(u64, A, B, String, C)], first: u64) {
         self.run("BEGIN IMMEDIATE", []);
-        let mut waiting = self.db.prepare_cached("SELECT key FROM unindexed ORDER BY key").unwrap();
+        let mut waiting = self
+            .db
+            .prepare_cached("SELECT key FROM unindexed ORDER BY key")
+            .unwrap();
         let keys: Vec<i64> = waiting
             .query_map([], |row| row.get(0))
             .unwrap()
@@ -98,6 +110,10 @@ impl ByHand {
     }
 
     fn run(&self, sql: &str, values: impl rusqlite::Params) {
-        self.db.prepare_cached(sql).unwrap().execute(values).unwrap();
+        self.db
+            .prepare_cached(sql)
+            .unwrap()
+            .execute(values)
+            .unwrap();
     }
 }

@@ -25,7 +25,13 @@ pub(crate) fn events(name: &str) {
             let store = place.open().await;
             fill(&store, "r", events).await;
             let figures = measure(&store, "r", events).await;
-            rows(name, "events", events, &figures, smallest.get_or_insert(figures.clone()));
+            rows(
+                name,
+                "events",
+                events,
+                &figures,
+                smallest.get_or_insert(figures.clone()),
+            );
         }
     });
 }
@@ -41,7 +47,13 @@ pub(crate) fn rooms(name: &str) {
                 fill(&store, &format!("room-{room}"), 10).await;
             }
             let figures = measure(&store, "room-7", 10).await;
-            rows(name, "rooms", rooms, &figures, smallest.get_or_insert(figures.clone()));
+            rows(
+                name,
+                "rooms",
+                rooms,
+                &figures,
+                smallest.get_or_insert(figures.clone()),
+            );
         }
     });
 }
@@ -84,7 +96,10 @@ async fn measure(store: &SqliteStore, room: &str, events: u64) -> Figures {
         let committed = started.elapsed().as_secs_f64() * 1e9 / CALLS as f64;
         let seen = time(CALLS, |_| async { store.room(&id).await.unwrap() }).await;
         let query = EventQuery::last(50);
-        let last = time(CALLS, |_| async { store.events(&id, &query).await.unwrap() }).await;
+        let last = time(CALLS, |_| async {
+            store.events(&id, &query).await.unwrap()
+        })
+        .await;
         let moved = ReadMarker {
             index: next - 10,
             read_at: now(),
@@ -92,11 +107,17 @@ async fn measure(store: &SqliteStore, room: &str, events: u64) -> Figures {
         };
         store.mark_read(moved).await.unwrap();
         let channel = "b".into();
-        let unread = time(CALLS, |_| async { store.unread_count(&id, &channel).await.unwrap() });
+        let unread = time(CALLS, |_| async {
+            store.unread_count(&id, &channel).await.unwrap()
+        });
         let unread = unread.await;
         let search = EventSearch::new(format!("unheard{round}"), 10).room(room);
-        let found = time(CALLS, |_| async { store.search_events(&search).await.unwrap() }).await;
-        for ((_, _, figures), figure) in all.iter_mut().zip([committed, seen, last, unread, found]) {
+        let found = time(CALLS, |_| async {
+            store.search_events(&search).await.unwrap()
+        })
+        .await;
+        for ((_, _, figures), figure) in all.iter_mut().zip([committed, seen, last, unread, found])
+        {
             figures.push(figure);
         }
     }

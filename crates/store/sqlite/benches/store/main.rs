@@ -23,7 +23,7 @@ const ALL: &[(&str, Row)] = &[
     ("sqlite_commit_full", rows::commit_full),
     ("sqlite_message", rows::message),
     ("sqlite_16_rooms", rows::sixteen_rooms),
-    ("sqlite_room", rows::room),
+    ("sqlite_cached_room", rows::room),
     ("sqlite_events", growth::events),
     ("sqlite_rooms", growth::rooms),
 ];

@@ -9,7 +9,9 @@ use roomkit_core::store::{ConversationStore, MemoryStore, RoomStore};
 use roomkit_store_sqlite::{SqliteStore, Synchronous};
 
 use crate::floor::ByHand;
-use crate::support::{Place, ROUNDS, Sink, block_on, commit as commit_of, create, median, report, time};
+use crate::support::{
+    Place, ROUNDS, Sink, block_on, commit as commit_of, create, median, report, time,
+};
 
 /// What at least 60 % of the floor's rate is as a ratio of times.
 const SIXTY_PERCENT: f64 = 1.67;
@@ -67,7 +69,9 @@ async fn kit_on(store: Arc<dyn ConversationStore>, rooms: usize) -> RoomKit {
 
 async fn send(kit: &RoomKit, room: usize, number: u64) {
     let message = InboundMessage::text("a", "alice", "Hello everyone! What is new?");
-    let message = message.in_room(format!("room-{room}")).idempotency_key(format!("key-{number}"));
+    let message = message
+        .in_room(format!("room-{room}"))
+        .idempotency_key(format!("key-{number}"));
     assert!(!kit.process_inbound(message).await.unwrap().blocked);
 }
 

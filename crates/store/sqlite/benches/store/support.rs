@@ -11,9 +11,7 @@ use roomkit_core::model::{
     ChannelBinding, ChannelId, ChannelType, DeliveryOutcome, EventId, EventSource, Room, RoomEvent,
     TextContent,
 };
-use roomkit_core::store::{
-    IdempotentOutcome, RoomCommit, RoomPart, RoomStore, Speaker,
-};
+use roomkit_core::store::{IdempotentOutcome, RoomCommit, RoomPart, RoomStore, Speaker};
 use roomkit_core::{Channel, Result, RoomContext};
 use roomkit_store_sqlite::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
@@ -74,7 +72,10 @@ pub(crate) fn now() -> DateTime<Utc> {
 pub(crate) fn event(room: &str, index: u64) -> RoomEvent {
     let mut source = EventSource::new("a", ChannelType::Websocket);
     source.participant_id = Some("alice".into());
-    let text = TextContent::new(format!("Hello everyone! What is new, number {}?", index % 1000));
+    let text = TextContent::new(format!(
+        "Hello everyone! What is new, number {}?",
+        index % 1000
+    ));
     let at = now() + TimeDelta::milliseconds(index as i64);
     let mut event = RoomEvent::new(room, source, text, at);
     event.index = index;
@@ -125,9 +126,14 @@ pub(crate) fn parts(room: &str, events: u64) -> impl Iterator<Item = Result<Room
         sender_id: "alice".into(),
     };
     let name = room.to_owned();
-    let events_of = (0..events).map(move |index| RoomPart::Event(vec![Arc::new(event(&name, index))]));
+    let events_of =
+        (0..events).map(move |index| RoomPart::Event(vec![Arc::new(event(&name, index))]));
     let end = RoomPart::End { parts: events + 2 };
-    [head, sender].into_iter().chain(events_of).chain([end]).map(Ok)
+    [head, sender]
+        .into_iter()
+        .chain(events_of)
+        .chain([end])
+        .map(Ok)
 }
 
 pub(crate) async fn create(store: &SqliteStore, room: &str) {

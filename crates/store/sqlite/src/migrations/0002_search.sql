@@ -1,3 +1,7 @@
+-- What is in here follows from the events: where it is there already, it is made anew.
+DROP TABLE IF EXISTS words;
+DROP TABLE IF EXISTS unindexed;
+
 -- The words of every event, by the event's key. The words themselves are not kept, only where they are.
 CREATE VIRTUAL TABLE words USING fts5 (
     text,

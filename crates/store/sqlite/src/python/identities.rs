@@ -78,7 +78,11 @@ pub(super) fn done(source: &mut Source, row: IdentityRow, was_there: bool) {
     if was_there {
         source.problem("identities", &row.id, "the identity's id is in use");
         for address in &row.addresses {
-            source.problem("identity_addresses", address, "its identity did not come over");
+            source.problem(
+                "identity_addresses",
+                address,
+                "its identity did not come over",
+            );
         }
     } else {
         source.imported("identities", 1);
@@ -102,7 +106,10 @@ impl AddressRow {
 
     /// Adds the address to an identity, where it can be read and names this one.
     fn add_to(&self, identity: &mut Identity) -> bool {
-        let organization = identity.organization_id.as_ref().map_or("", |id| id.as_str());
+        let organization = identity
+            .organization_id
+            .as_ref()
+            .map_or("", |id| id.as_str());
         if self.organization.as_deref().unwrap_or_default() != organization {
             return false;
         }

@@ -40,15 +40,15 @@ use crate::error::failed;
 /// - [`InvalidInput`](ErrorKind::InvalidInput): the file is no such database, or has another version.
 /// - [`StoreFailed`](ErrorKind::StoreFailed): the file cannot be read, or `into` cannot be written.
 ///   What came before stays; a second call reports it as in use.
-pub async fn import(
-    path: impl AsRef<Path>,
-    into: &dyn ConversationStore,
-) -> Result<ImportReport> {
+pub async fn import(path: impl AsRef<Path>, into: &dyn ConversationStore) -> Result<ImportReport> {
     let path = path.as_ref().to_owned();
     let source = blocking(move || Source::open(&path)).await?;
     let shared = Shared(Arc::new(Mutex::new(source)));
     for id in shared.with(|source| Ok(source.begin_rooms())).await? {
-        if let Some(reading) = shared.with(move |source| Ok(Reading::of(source, id))).await? {
+        if let Some(reading) = shared
+            .with(move |source| Ok(Reading::of(source, id)))
+            .await?
+        {
             restore(&shared, reading, into).await?;
         }
     }

@@ -54,7 +54,11 @@ impl ImportReport {
 impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for table in &self.tables {
-            writeln!(f, "{}: {} of {} rows", table.table, table.imported, table.rows)?;
+            writeln!(
+                f,
+                "{}: {} of {} rows",
+                table.table, table.imported, table.rows
+            )?;
         }
         for problem in &self.problems {
             writeln!(f, "{} {}: {}", problem.table, problem.key, problem.reason)?;

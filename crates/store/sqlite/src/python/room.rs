@@ -168,7 +168,11 @@ impl Reading {
             });
         // Rows move when they are written again; the times do not.
         bindings.sort_by_key(|binding| binding.attached_at);
-        parts.extend(bindings.into_iter().map(|one| RoomPart::Binding(Arc::new(one))));
+        parts.extend(
+            bindings
+                .into_iter()
+                .map(|one| RoomPart::Binding(Arc::new(one))),
+        );
         let mut participants: Vec<Participant> =
             self.records(source, "participants", "id", |one: &Participant| {
                 (one.room_id.to_string(), one.id.to_string())
@@ -198,7 +202,9 @@ impl Reading {
             "SELECT {} FROM event_sequences WHERE room_id = ?1",
             source.column("event_sequences", "next_index")
         );
-        let rows = source.rows("event_sequences", &sql, &[&self.id], |row| Ok(number(row, 0)));
+        let rows = source.rows("event_sequences", &sql, &[&self.id], |row| {
+            Ok(number(row, 0))
+        });
         let mut highest = 0;
         for row in rows {
             match row {
@@ -229,7 +235,10 @@ impl Reading {
         let rows = source.rows(table, &sql, &[&self.id], DataRow::read);
         let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
         for row in rows {
-            let name = row.key.clone().unwrap_or_else(|_| format!("rowid {}", row.rowid));
+            let name = row
+                .key
+                .clone()
+                .unwrap_or_else(|_| format!("rowid {}", row.rowid));
             let read = record::<T>(&row.data).and_then(|one| {
                 let (room, own) = names(&one);
                 if room != self.id || row.key.as_ref().is_ok_and(|key| *key != own) {
@@ -331,7 +340,8 @@ impl Reading {
     fn event(&mut self, row: &DataRow, index: i64) -> Result<RoomEvent, Unreadable> {
         let event: RoomEvent = record(&row.data)?;
         let id_differs = row.key.as_ref().is_ok_and(|id| event.id != *id.as_str());
-        if id_differs || event.room_id != *self.id.as_str() || event.index != index.cast_unsigned() {
+        if id_differs || event.room_id != *self.id.as_str() || event.index != index.cast_unsigned()
+        {
             return Err("data: it names another room, id or index".to_owned());
         }
         if event.index < self.next_index {
@@ -383,12 +393,12 @@ impl Reading {
         let mut seen = BTreeSet::new();
         for (rowid, key) in rows {
             let name = key.clone().unwrap_or_else(|_| format!("rowid {rowid}"));
-            let taken = key
-                .map_err(|why| format!("key {why}"))
-                .and_then(|key| match seen.insert(key.clone()) {
+            let taken = key.map_err(|why| format!("key {why}")).and_then(|key| {
+                match seen.insert(key.clone()) {
                     true => self.outcome(source, key),
                     false => Err("there is another row with this key".to_owned()),
-                });
+                }
+            });
             match taken {
                 Ok(()) => self.took("idempotency"),
                 Err(why) => self.problem("idempotency", &name, why),
@@ -412,7 +422,9 @@ impl Reading {
         let id = id.ok_or_else(|| "no event of the room has this key".to_owned())?;
         let outcome = IdempotentOutcome {
             key: key.clone(),
-            event_id: id.map_err(|why| format!("the id of its event {why}"))?.into(),
+            event_id: id
+                .map_err(|why| format!("the id of its event {why}"))?
+                .into(),
             blocked: false,
             reason: None,
         };

@@ -47,7 +47,8 @@ impl Source {
         let db = Connection::open_with_flags(path, flags).doing(&what)?;
         db.busy_timeout(PATIENCE).doing(&what)?;
         // One moment for all of it, whatever the Python program writes meanwhile.
-        db.execute_batch("PRAGMA query_only = ON; BEGIN").doing(&what)?;
+        db.execute_batch("PRAGMA query_only = ON; BEGIN")
+            .doing(&what)?;
         let columns = columns(&db).doing(&what)?;
         let not_pythons = |why: String| {
             let problem = format!("{}: {why}", path.display());
@@ -284,9 +285,7 @@ pub(super) fn text(row: &Row<'_>, column: usize) -> Result<String, Unreadable> {
 /// The number of a column that must have one from 0 on.
 pub(super) fn number(row: &Row<'_>, column: usize) -> Result<u64, Unreadable> {
     match row.get_ref(column) {
-        Ok(ValueRef::Integer(number)) => {
-            u64::try_from(number).map_err(|_| "is below 0".to_owned())
-        }
+        Ok(ValueRef::Integer(number)) => u64::try_from(number).map_err(|_| "is below 0".to_owned()),
         Ok(ValueRef::Null) => Err("is not there".to_owned()),
         _ => Err("is no whole number".to_owned()),
     }

@@ -68,7 +68,8 @@ impl ParticipantStore for SqliteStore {
 #[async_trait]
 impl IdentityStore for SqliteStore {
     async fn put_identity(&self, identity: Identity) -> Result<()> {
-        self.write_few(move |txn| put_identity(txn.db, &identity)).await
+        self.write_few(move |txn| put_identity(txn.db, &identity))
+            .await
     }
 
     async fn identity(

@@ -14,11 +14,17 @@ use crate::support::{Place, now, room_with, say};
 
 fn passes(error: &Error, says: &str) {
     assert_eq!(error.kind(), ErrorKind::StoreFailed);
-    assert!(error.is_retryable() && error.message().contains(says), "{error:?}");
+    assert!(
+        error.is_retryable() && error.message().contains(says),
+        "{error:?}"
+    );
 }
 
 async fn count(store: &SqliteStore) -> u64 {
-    let found = store.events(&"r".into(), &EventQuery::first(usize::MAX)).await.unwrap();
+    let found = store
+        .events(&"r".into(), &EventQuery::first(usize::MAX))
+        .await
+        .unwrap();
     found.len() as u64
 }
 
@@ -36,7 +42,10 @@ async fn another_program_in_the_way_is_said_and_passes() {
         for refused in futures_util::future::join_all(calls).await {
             passes(&refused.unwrap_err(), "another program holds the database");
         }
-        let refused = store.commit(say("r", 5 + round, "x").into()).await.unwrap_err();
+        let refused = store
+            .commit(say("r", 5 + round, "x").into())
+            .await
+            .unwrap_err();
         passes(&refused, "another program holds the database");
         if round == 0 {
             assert_eq!(store.room(&"r".into()).await.unwrap(), before);
@@ -79,7 +88,10 @@ async fn a_file_at_its_limit_refuses_and_goes_on_once_there_is_room() {
     assert_eq!(store.room(&"r".into()).await.unwrap().as_ref(), Some(&room));
     let (still, error) = fill(&store, events).await;
     passes(&error, "the disk is full");
-    let old = store.events(&"r".into(), &EventQuery::first(20)).await.unwrap();
+    let old = store
+        .events(&"r".into(), &EventQuery::first(20))
+        .await
+        .unwrap();
     let old: Vec<EventId> = old.iter().map(|event| event.id.clone()).collect();
     assert_eq!(store.delete_events(&"r".into(), &old).await.unwrap(), 20);
     let (more, _) = fill(&store, still).await;
@@ -97,7 +109,9 @@ impl Tmpfs {
             .args(["-t", "tmpfs", "-o", "size=3m", "tmpfs"])
             .arg(at)
             .output();
-        mount.is_ok_and(|done| done.status.success()).then(|| Self(at.to_owned()))
+        mount
+            .is_ok_and(|done| done.status.success())
+            .then(|| Self(at.to_owned()))
     }
 }
 
@@ -123,7 +137,10 @@ async fn a_full_disk_refuses_and_goes_on_once_there_is_room() {
     passes(&error, "the disk is full");
     assert_eq!(count(&store).await, events);
     std::fs::remove_file(&ballast).unwrap();
-    store.commit(say("r", events, "there is room").into()).await.unwrap();
+    store
+        .commit(say("r", events, "there is room").into())
+        .await
+        .unwrap();
     let (full, error) = fill(&store, events + 1).await;
     passes(&error, "the disk is full");
     // A disk that is full when the store closes loses nothing either.

@@ -8,3 +8,4 @@ mod opening;
 mod processes;
 mod python;
 mod support;
+mod versions;

@@ -6,7 +6,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use futures_util::StreamExt;
-use roomkit_core::store::{ArchiveStore, ConversationStore, EventQuery, EventStore, Page, RoomFilter, RoomStore};
+use roomkit_core::store::{
+    ArchiveStore, ConversationStore, EventQuery, EventStore, Page, RoomFilter, RoomStore,
+};
 use roomkit_store_sqlite::{SqliteOptions, SqliteStore};
 
 use crate::support::{Place, dump, room_with, say};
@@ -18,7 +20,12 @@ const EVENTS: u64 = 1250;
 
 fn spawn(role: &str, file: &Path) -> (Child, impl Iterator<Item = String> + use<>) {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "processes::the_other_process", "--nocapture", "--test-threads=1"])
+        .args([
+            "--exact",
+            "processes::the_other_process",
+            "--nocapture",
+            "--test-threads=1",
+        ])
         .env(ROLE, role)
         .env(FILE, file)
         .stdout(Stdio::piped())
@@ -68,7 +75,10 @@ async fn read_until_all_is_there(options: SqliteOptions) {
     let store = SqliteStore::open(options).await.unwrap();
     tell("ready");
     loop {
-        let rooms = store.list_rooms(&RoomFilter::default(), Page::first(99)).await.unwrap();
+        let rooms = store
+            .list_rooms(&RoomFilter::default(), Page::first(99))
+            .await
+            .unwrap();
         let mut events = 0;
         for room in &rooms {
             let parts: Vec<_> = store.dump(&room.id).collect().await;
@@ -90,7 +100,10 @@ async fn another_process_that_would_write_is_refused() {
     let store = place.open().await;
     let (mut child, mut said) = spawn("writer", store.path());
     let refused = said.next().unwrap();
-    assert!(refused.contains("rooms.db is open in another process"), "{refused}");
+    assert!(
+        refused.contains("rooms.db is open in another process"),
+        "{refused}"
+    );
     assert!(child.wait().unwrap().success());
     store.close().await.unwrap();
     let (mut child, mut said) = spawn("writer", store.path());
@@ -113,7 +126,10 @@ async fn eight_writers_beside_a_long_reader_meet_no_error() {
             tokio::spawn(async move {
                 let room = format!("r{writer}");
                 for index in 0..EVENTS {
-                    store.commit(say(&room, index, "hello").into()).await.unwrap();
+                    store
+                        .commit(say(&room, index, "hello").into())
+                        .await
+                        .unwrap();
                 }
             })
         })
@@ -149,7 +165,13 @@ async fn what_was_answered_survives_a_kill() {
     let store = place.open().await;
     let room = store.room(&"r".into()).await.unwrap().unwrap();
     assert!(room.room.event_count > last.parse().unwrap());
-    let events = store.events(&"r".into(), &EventQuery::first(usize::MAX)).await.unwrap();
+    let events = store
+        .events(&"r".into(), &EventQuery::first(usize::MAX))
+        .await
+        .unwrap();
     assert_eq!(events.len() as u64, room.room.event_count);
-    store.commit(say("r", room.room.next_index(), "on").into()).await.unwrap();
+    store
+        .commit(say("r", room.room.next_index(), "on").into())
+        .await
+        .unwrap();
 }

@@ -45,7 +45,9 @@ fn accounted(report: &ImportReport, path: &Path) {
         let there: i64 = db.query_row(&sql, [], |row| row.get(0)).unwrap_or(0);
         let there = there.cast_unsigned();
         let reported = report.problems.iter();
-        let reported = reported.filter(|one| one.table == *name && one.key != "*").count() as u64;
+        let reported = reported
+            .filter(|one| one.table == *name && one.key != "*")
+            .count() as u64;
         assert_eq!(table.rows, there, "{name}");
         assert_eq!(table.imported + reported, there, "{name}:\n{report}");
     }
@@ -69,13 +71,28 @@ async fn the_sample_comes_over_whole_and_field_by_field() {
     let store = place.open().await;
     let report = import_into(&store, &path).await;
     assert!(report.is_complete(), "{report}");
-    assert_eq!(std::fs::read(&path).unwrap(), before, "the file is only read");
-    let counts: BTreeMap<&str, u64> =
-        report.tables.iter().map(|table| (table.table.as_str(), table.imported)).collect();
+    assert_eq!(
+        std::fs::read(&path).unwrap(),
+        before,
+        "the file is only read"
+    );
+    let counts: BTreeMap<&str, u64> = report
+        .tables
+        .iter()
+        .map(|table| (table.table.as_str(), table.imported))
+        .collect();
     let expected = [
-        ("bindings", 12), ("event_sequences", 4), ("events", 88), ("idempotency", 36),
-        ("identities", 1), ("identity_addresses", 1), ("observations", 4), ("participants", 4),
-        ("read_markers", 4), ("rooms", 4), ("tasks", 0),
+        ("bindings", 12),
+        ("event_sequences", 4),
+        ("events", 88),
+        ("idempotency", 36),
+        ("identities", 1),
+        ("identity_addresses", 1),
+        ("observations", 4),
+        ("participants", 4),
+        ("read_markers", 4),
+        ("rooms", 4),
+        ("tasks", 0),
     ];
     assert_eq!(counts, expected.into());
 
@@ -84,9 +101,16 @@ async fn the_sample_comes_over_whole_and_field_by_field() {
         assert_eq!(json(&*room.room), expected);
         assert_eq!(room.room.next_index(), 22);
     }
-    for (room, expected) in rows(&path, "SELECT room_id, data FROM events ORDER BY room_id, idx") {
+    for (room, expected) in rows(
+        &path,
+        "SELECT room_id, data FROM events ORDER BY room_id, idx",
+    ) {
         let id = expected["id"].as_str().unwrap().into();
-        let event = store.event(&room.as_str().into(), &id).await.unwrap().unwrap();
+        let event = store
+            .event(&room.as_str().into(), &id)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(json(&*event), expected);
     }
     for (room, expected) in rows(&path, "SELECT room_id, data FROM bindings") {
@@ -101,7 +125,11 @@ async fn the_sample_comes_over_whole_and_field_by_field() {
     }
     for (room, expected) in rows(&path, "SELECT room_id, data FROM participants") {
         let id = expected["id"].as_str().unwrap().into();
-        let participant = store.participant(&room.as_str().into(), &id).await.unwrap().unwrap();
+        let participant = store
+            .participant(&room.as_str().into(), &id)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(json(&participant), expected);
     }
     for (room, expected) in rows(&path, "SELECT room_id, data FROM observations") {
@@ -110,20 +138,33 @@ async fn the_sample_comes_over_whole_and_field_by_field() {
     }
     for (id, expected) in rows(&path, "SELECT id, data FROM identities") {
         let organization = expected["organization_id"].as_str().map(Into::into);
-        let found = store.identity(organization.as_ref(), &id.as_str().into()).await.unwrap();
+        let found = store
+            .identity(organization.as_ref(), &id.as_str().into())
+            .await
+            .unwrap();
         assert_eq!(json(&found.unwrap()), expected);
     }
-    let keys = rows(&path, "SELECT i.room_id, json_array(i.key, e.id) FROM idempotency i \
-         JOIN events e ON e.room_id = i.room_id AND e.idempotency_key = i.key");
+    let keys = rows(
+        &path,
+        "SELECT i.room_id, json_array(i.key, e.id) FROM idempotency i \
+         JOIN events e ON e.room_id = i.room_id AND e.idempotency_key = i.key",
+    );
     assert_eq!(keys.len(), 36);
     for (room, expected) in keys {
         let key = expected[0].as_str().unwrap();
-        let found = store.idempotent_outcome(&room.as_str().into(), key).await.unwrap().unwrap();
+        let found = store
+            .idempotent_outcome(&room.as_str().into(), key)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(found.event_id, *expected[1].as_str().unwrap());
         assert!(!found.blocked);
     }
-    let markers = rows(&path, "SELECT m.room_id, json_array(m.channel_id, e.idx) \
-         FROM read_markers m JOIN events e ON e.id = m.event_id");
+    let markers = rows(
+        &path,
+        "SELECT m.room_id, json_array(m.channel_id, e.idx) \
+         FROM read_markers m JOIN events e ON e.id = m.event_id",
+    );
     for (room, expected) in markers {
         let id = RoomId::from(room);
         let found = dump(&store, id.as_str()).await;
@@ -135,8 +176,15 @@ async fn the_sample_comes_over_whole_and_field_by_field() {
         assert_eq!(json(&(&marker.channel_id, marker.index)), expected);
     }
     let alice = roomkit_core::model::ChannelType::Websocket;
-    let found = store.rooms_of_sender(None, &alice, &"alice".into(), 9).await.unwrap();
-    assert_eq!(found, ["room-0", "room-1", "room-3"], "the other one is closed");
+    let found = store
+        .rooms_of_sender(None, &alice, &"alice".into(), 9)
+        .await
+        .unwrap();
+    assert_eq!(
+        found,
+        ["room-0", "room-1", "room-3"],
+        "the other one is closed"
+    );
 }
 
 #[tokio::test]
@@ -147,20 +195,29 @@ async fn any_store_takes_it_and_a_second_time_changes_nothing() {
     for store in [&memory as &dyn ConversationStore, &sqlite] {
         assert!(import_into(store, &path).await.is_complete());
     }
-    let rooms = memory.list_rooms(&RoomFilter::default(), Page::first(9)).await.unwrap();
+    let rooms = memory
+        .list_rooms(&RoomFilter::default(), Page::first(9))
+        .await
+        .unwrap();
     assert_eq!(rooms.len(), 4);
     for room in &rooms {
         let id = room.id.as_str();
         let before = dump(&sqlite, id).await;
         assert_eq!(before, dump(&memory, id).await);
         let again = import_into(&sqlite, &path).await;
-        assert!(again.tables.iter().all(|table| table.imported == 0), "{again}");
+        assert!(
+            again.tables.iter().all(|table| table.imported == 0),
+            "{again}"
+        );
         assert_eq!(before, dump(&sqlite, id).await);
     }
 }
 
 /// What is done to a copy, and the reports that must follow: table, key, part of the reason.
-type Case = (&'static str, &'static [(&'static str, &'static str, &'static str)]);
+type Case = (
+    &'static str,
+    &'static [(&'static str, &'static str, &'static str)],
+);
 
 const CASES: &[Case] = &[
     (
@@ -170,7 +227,10 @@ const CASES: &[Case] = &[
     (
         "UPDATE events SET data = json_set(data, '$.type', 'SECRET') \
          WHERE room_id = 'room-0' AND idx IN (3, 5)",
-        &[("events", "room-0/", "value that is not known"), ("events", "room-0/", "not known")],
+        &[
+            ("events", "room-0/", "value that is not known"),
+            ("events", "room-0/", "not known"),
+        ],
     ),
     (
         "UPDATE events SET data = json_remove(data, '$.source') WHERE room_id = 'room-2' AND idx = 0",
@@ -183,7 +243,10 @@ const CASES: &[Case] = &[
     (
         "UPDATE events SET data = X'00' WHERE room_id = 'room-1' AND idx = 1;
          UPDATE observations SET data = X'00' WHERE room_id = 'room-1'",
-        &[("events", "room-1/", "data is no text"), ("observations", "room-1/", "data is no text")],
+        &[
+            ("events", "room-1/", "data is no text"),
+            ("observations", "room-1/", "data is no text"),
+        ],
     ),
     (
         "UPDATE events SET idx = 'x' WHERE room_id = 'room-0' AND idx = 2;
@@ -240,7 +303,11 @@ const CASES: &[Case] = &[
         "INSERT INTO idempotency VALUES ('room-0', 'unheard');
          UPDATE read_markers SET event_id = 'unheard' WHERE room_id = 'room-1'",
         &[
-            ("idempotency", "room-0/unheard", "no event of the room has this key"),
+            (
+                "idempotency",
+                "room-0/unheard",
+                "no event of the room has this key",
+            ),
             ("read_markers", "room-1/ws-b", "its event is not there"),
         ],
     ),
@@ -266,7 +333,10 @@ const CASES: &[Case] = &[
     ),
     (
         "DROP TABLE tasks; CREATE TABLE notes (x); INSERT INTO notes VALUES ('SECRET')",
-        &[("notes", "*", "its 1 rows are left"), ("tasks", "*", "not there")],
+        &[
+            ("notes", "*", "its 1 rows are left"),
+            ("tasks", "*", "not there"),
+        ],
     ),
 ];
 
@@ -282,7 +352,8 @@ async fn what_cannot_be_read_is_reported_row_by_row() {
             let found = left.iter().position(|one| {
                 one.table == *table && one.key.starts_with(key) && one.reason.contains(reason)
             });
-            let found = found.unwrap_or_else(|| panic!("{table} {key} {reason}:\n{damage}\n{report}"));
+            let found =
+                found.unwrap_or_else(|| panic!("{table} {key} {reason}:\n{damage}\n{report}"));
             left.remove(found);
         }
         assert!(left.is_empty(), "{left:?} after {damage}");
@@ -302,19 +373,26 @@ async fn a_room_comes_over_around_what_is_damaged() {
     assert_eq!(report.problems.len(), 3);
     let room = store.room(&"room-0".into()).await.unwrap().unwrap();
     assert_eq!(room.room.next_index(), 22, "no index is given twice");
-    let events = store.events(&"room-0".into(), &EventQuery::first(99)).await.unwrap();
+    let events = store
+        .events(&"room-0".into(), &EventQuery::first(99))
+        .await
+        .unwrap();
     assert_eq!(events.len(), 19);
 }
 
 #[tokio::test]
 async fn a_key_of_an_event_that_is_damaged_still_answers_a_repeat() {
     let place = Place::new();
-    let damage = "UPDATE events SET data = 'x' WHERE room_id = 'room-0' AND idempotency_key IS NOT NULL";
+    let damage =
+        "UPDATE events SET data = 'x' WHERE room_id = 'room-0' AND idempotency_key IS NOT NULL";
     let path = copy(&place, damage);
     let store = place.open().await;
     let report = import_into(&store, &path).await;
     assert_eq!(report.table("idempotency").unwrap().imported, 36);
-    let found = store.idempotent_outcome(&"room-0".into(), "room-0-0").await.unwrap();
+    let found = store
+        .idempotent_outcome(&"room-0".into(), "room-0-0")
+        .await
+        .unwrap();
     assert!(found.is_some());
 }
 
@@ -329,7 +407,10 @@ async fn an_identity_that_is_there_is_left_as_it_is() {
     let report = import_into(&store, &path).await;
     assert_eq!(report.problems.len(), 2, "{report}");
     let organization = "org-1".into();
-    let found = store.identity(Some(&organization), &"id-1".into()).await.unwrap();
+    let found = store
+        .identity(Some(&organization), &"id-1".into())
+        .await
+        .unwrap();
     assert_eq!(found, Some(identity));
 }
 
@@ -338,7 +419,10 @@ async fn what_is_no_database_of_this_version_is_refused() {
     let (place, second) = (Place::new(), Place::new());
     let store = place.open().await;
     let other = place.file("other.db");
-    Connection::open(&other).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+    Connection::open(&other)
+        .unwrap()
+        .execute_batch("CREATE TABLE t (x)")
+        .unwrap();
     for (path, says) in [
         (other, "no database of the Python package"),
         (store.path().to_owned(), "schema version 2"),
