@@ -99,7 +99,7 @@ fn oldest(
     limit: usize,
 ) -> Result<Vec<Expired>> {
     // What is stored has whole microseconds: before a part of one is before the next.
-    let part = expiry.before.timestamp_subsec_nanos() % 1_000 > 0;
+    let part = !expiry.before.timestamp_subsec_nanos().is_multiple_of(1_000);
     let before = expiry
         .before
         .timestamp_micros()

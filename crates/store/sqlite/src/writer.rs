@@ -1,6 +1,7 @@
 //! The one writer: who may use its connection when, and the thread that does what has to wait.
 
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
@@ -17,9 +18,12 @@ const QUEUE: usize = 1024;
 /// What writes. A small write that finds nobody else writing is made in the thread of its caller: it
 /// is some copies into the memory of the system, which take less than to wake a thread and to be woken.
 /// Any other waits for the writer's thread, which joins what has come meanwhile into one
-/// transaction. What waits for the disk, such as a checkpoint, is always done by that thread.
+/// transaction; as long as there is something to join, all go there. What waits for the disk, such as a checkpoint, is always done by that thread.
 pub(crate) struct Writer {
     transactions: Shared,
+    /// Whether several writes came at the same time when the thread last looked: joined, they cost
+    /// less than one by one.
+    is_crowded: Arc<AtomicBool>,
     queue: Mutex<Option<mpsc::Sender<Order>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     max_group: usize,
@@ -86,12 +90,15 @@ impl Writer {
         let (queue, orders) = mpsc::channel(QUEUE);
         let transactions = Arc::new(Mutex::new(Some(transactions)));
         let shared = Arc::clone(&transactions);
+        let is_crowded = Arc::<AtomicBool>::default();
+        let crowd = Arc::clone(&is_crowded);
         let thread = std::thread::Builder::new()
             .name("roomkit-sqlite".to_owned())
-            .spawn(move || serve(&shared, orders, max_group))
+            .spawn(move || serve(&shared, orders, max_group, &crowd))
             .map_err(|error| failed("the writer's thread cannot start").with_source(error))?;
         Ok(Self {
             transactions,
+            is_crowded,
             queue: Mutex::new(Some(queue)),
             thread: Mutex::new(Some(thread)),
             max_group,
@@ -109,6 +116,7 @@ impl Writer {
         let queue = self.queue().ok_or_else(closed)?;
         let mut job = Write::new(work);
         if queue.capacity() == QUEUE
+            && !self.is_crowded.load(Ordering::Relaxed)
             && let Some(outcome) = self.at_once(&mut job, &queue)
         {
             return outcome;
@@ -229,7 +237,12 @@ pub(crate) fn closed() -> Error {
 }
 
 /// What the writer's thread does, until it is closed or nobody can write any more.
-fn serve(shared: &Shared, mut orders: mpsc::Receiver<Order>, max_group: usize) {
+fn serve(
+    shared: &Shared,
+    mut orders: mpsc::Receiver<Order>,
+    max_group: usize,
+    is_crowded: &AtomicBool,
+) {
     let mut closing = None;
     while closing.is_none()
         && let Some(first) = orders.blocking_recv()
@@ -246,6 +259,7 @@ fn serve(shared: &Shared, mut orders: mpsc::Receiver<Order>, max_group: usize) {
             next = more.then(|| orders.try_recv().ok()).flatten();
         }
         if let Some(transactions) = lock(shared).as_mut() {
+            is_crowded.store(group.len() > 1, Ordering::Relaxed);
             transactions.run_all(group);
             transactions.tend(orders.is_empty());
         }

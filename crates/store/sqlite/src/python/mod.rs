@@ -44,26 +44,23 @@ pub async fn import(path: impl AsRef<Path>, into: &dyn ConversationStore) -> Res
     let path = path.as_ref().to_owned();
     let source = blocking(move || Source::open(&path)).await?;
     let shared = Shared(Arc::new(Mutex::new(source)));
-    for id in shared.with(|source| Ok(source.begin_rooms())).await? {
-        if let Some(reading) = shared
-            .with(move |source| Ok(Reading::of(source, id)))
-            .await?
-        {
+    for id in shared.with(Source::begin_rooms).await? {
+        if let Some(reading) = shared.with(move |source| Reading::of(source, id)).await? {
             restore(&shared, reading, into).await?;
         }
     }
-    shared.with(|source| Ok(source.report_orphans())).await?;
-    for (row, identity) in shared.with(|source| Ok(identities::all(source))).await? {
+    shared.with(Source::report_orphans).await?;
+    for (row, identity) in shared.with(identities::all).await? {
         let (organization, id) = (identity.organization_id.clone(), identity.id.clone());
         let there = into.identity(organization.as_ref(), &id).await?.is_some();
         if !there {
             into.put_identity(identity).await?;
         }
         shared
-            .with(move |source| Ok(identities::done(source, row, there)))
+            .with(move |source| identities::done(source, row, there))
             .await?;
     }
-    shared.with(|source| Ok(source.finish())).await
+    shared.with(Source::finish).await
 }
 
 /// Restores one room from its rows and notes what came of it.
@@ -79,7 +76,7 @@ async fn restore(shared: &Shared, reading: Reading, into: &dyn ConversationStore
             let next = Arc::clone(&reading);
             let read = shared.with(move |source| {
                 let mut reading = next.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(reading.page(source))
+                reading.page(source)
             });
             let parts: Vec<RoomPart> = match read.await {
                 Ok(parts) if parts.is_empty() => return None,
@@ -101,7 +98,6 @@ async fn restore(shared: &Shared, reading: Reading, into: &dyn ConversationStore
         .with(move |source| {
             let mut reading = reading.lock().unwrap_or_else(PoisonError::into_inner);
             reading.end(source, refused);
-            Ok(())
         })
         .await
 }
@@ -114,10 +110,15 @@ impl Shared {
     async fn with<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Source) -> Result<T> + Send + 'static,
+        F: FnOnce(&mut Source) -> T + Send + 'static,
     {
         let source = Arc::clone(&self.0);
-        blocking(move || work(&mut source.lock().unwrap_or_else(PoisonError::into_inner))).await
+        blocking(move || {
+            Ok(work(
+                &mut source.lock().unwrap_or_else(PoisonError::into_inner),
+            ))
+        })
+        .await
     }
 }
 

@@ -422,8 +422,8 @@ impl Pair {
             both!(self, store => store.search_events(&search).await);
         }
         for organization in [None, Some("acme".into())] {
-            for number in 0..CHANNELS.len() {
-                let channel = CHANNELS[number].into();
+            for (number, channel) in CHANNELS.into_iter().enumerate() {
+                let channel = channel.into();
                 both!(self, store => store.rooms_of_channel(organization.as_ref(), &channel, 2).await);
                 let sender = format!("+{number}").into();
                 let kind = ChannelType::Sms;
