@@ -7,5 +7,6 @@ mod model;
 mod opening;
 mod processes;
 mod python;
+mod searching;
 mod support;
 mod versions;
