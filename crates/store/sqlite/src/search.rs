@@ -17,6 +17,9 @@ use crate::room::key_of;
 use crate::sql::{Sql, count};
 use crate::txn::Txn;
 
+// `CROSS JOIN` keeps the tables in the order in which they are named: what is waiting or found is few,
+// and events are many, which SQLite does not know.
+
 /// How many events a step of indexing reads.
 const STEP: usize = 512;
 
@@ -78,7 +81,7 @@ fn index_step(db: &Connection) -> Result<usize> {
     let what = format_args!("indexing words");
     let waiting: Vec<(i64, EventData)> = db.all(
         what,
-        "SELECT u.key, e.id, e.data FROM unindexed u JOIN events e ON e.key = u.key \
+        "SELECT u.key, e.id, e.data FROM unindexed u CROSS JOIN events e ON e.key = u.key \
          ORDER BY u.key LIMIT ?1",
         [count(STEP)],
         |row| {
@@ -200,16 +203,16 @@ fn indexed(
     match &search.organization_id {
         None => db.all(
             what,
-            "SELECT e.created_us, r.id, e.key FROM words JOIN events e ON e.key = words.rowid \
-             JOIN rooms r ON r.key = e.room WHERE words MATCH ?1 AND r.id IS NOT NULL \
+            "SELECT e.created_us, r.id, e.key FROM words CROSS JOIN events e ON e.key = words.rowid \
+             CROSS JOIN rooms r ON r.key = e.room WHERE words MATCH ?1 AND r.id IS NOT NULL \
              ORDER BY e.created_us DESC, r.id, e.key LIMIT ?2",
             params![text, count(most)],
             read,
         ),
         Some(organization) => db.all(
             what,
-            "SELECT e.created_us, r.id, e.key FROM words JOIN events e ON e.key = words.rowid \
-             JOIN rooms r ON r.key = e.room WHERE words MATCH ?1 AND r.id IS NOT NULL \
+            "SELECT e.created_us, r.id, e.key FROM words CROSS JOIN events e ON e.key = words.rowid \
+             CROSS JOIN rooms r ON r.key = e.room WHERE words MATCH ?1 AND r.id IS NOT NULL \
              AND r.organization_id = ?3 \
              ORDER BY e.created_us DESC, r.id, e.key LIMIT ?2",
             params![text, count(most), organization.as_str()],
@@ -229,7 +232,7 @@ fn waiting(
     let rows: Vec<(Found, String, String)> = db.all(
         format_args!("searching new events"),
         "SELECT e.created_us, r.id, e.key, e.id, e.data FROM unindexed u \
-         JOIN events e ON e.key = u.key JOIN rooms r ON r.key = e.room \
+         CROSS JOIN events e ON e.key = u.key CROSS JOIN rooms r ON r.key = e.room \
          WHERE r.id IS NOT NULL AND (?1 IS NULL OR r.key = ?1) \
          AND (?2 IS NULL OR r.organization_id = ?2)",
         params![room, organization.map(|id| id.as_str())],

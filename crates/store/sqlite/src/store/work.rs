@@ -112,12 +112,18 @@ impl DeliveryStore for SqliteStore {
     async fn settle_owed(&self, delivery_id: &str) -> Result<bool> {
         let id = delivery_id.to_owned();
         self.write_few(move |txn| {
-            let settled = txn.db.run(
-                format_args!("settling delivery {id}"),
-                "DELETE FROM owed WHERE (room, delivery_id) IN (SELECT o.room, o.delivery_id \
-                 FROM owed o JOIN rooms r ON r.key = o.room \
-                 WHERE o.delivery_id = ?1 AND r.id IS NOT NULL LIMIT 1)",
+            let what = format_args!("settling delivery {id}");
+            let room: Option<i64> = txn.db.one(
+                what,
+                "SELECT o.room FROM owed o JOIN rooms r ON r.key = o.room \
+                 WHERE o.delivery_id = ?1 AND r.id IS NOT NULL LIMIT 1",
                 [&id],
+                |row| row.get(0),
+            )?;
+            let settled = txn.db.run(
+                what,
+                "DELETE FROM owed WHERE room = ?1 AND delivery_id = ?2",
+                params![room, id],
             )?;
             Ok(settled > 0)
         })
