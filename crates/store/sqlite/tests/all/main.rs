@@ -7,6 +7,7 @@ mod model;
 mod opening;
 mod processes;
 mod python;
+mod restoring;
 mod searching;
 mod support;
 mod versions;
