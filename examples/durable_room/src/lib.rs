@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use roomkit::prelude::*;
-use roomkit::sqlite::{SqliteOptions, SqliteStore};
+use roomkit::sqlite::{SqliteConfig, SqliteStore};
 use roomkit::store::EventSearch;
 
 const ROOM: &str = "support";
@@ -40,12 +40,20 @@ pub async fn run(out: &mut impl Write, file: &Path) -> Outcome {
         .in_room(ROOM)
         .idempotency_key("Thank you");
     let first = kit.process_inbound(again).await?.event;
-    writeln!(out, "  sent again: still event {}", first.map_or(0, |event| event.index))?;
+    writeln!(
+        out,
+        "  sent again: still event {}",
+        first.map_or(0, |event| event.index)
+    )?;
 
     writeln!(out, "All that was said:")?;
     for event in kit.timeline(ROOM, 0, 100).await? {
         if let Some(text) = event.text() {
-            writeln!(out, "  {} [{}] {text}", event.index, event.source.channel_id)?;
+            writeln!(
+                out,
+                "  {} [{}] {text}",
+                event.index, event.source.channel_id
+            )?;
         }
     }
     let found = kit.search_events(EventSearch::new("Invoice", 10)).await?;
@@ -56,7 +64,7 @@ pub async fn run(out: &mut impl Write, file: &Path) -> Outcome {
 
 /// A kit as the program makes it whenever it starts. Which channels are attached is in the file.
 async fn start(file: &Path) -> Outcome<RoomKit> {
-    let store = SqliteStore::open(SqliteOptions::new(file)).await?;
+    let store = SqliteStore::open(SqliteConfig::new(file)).await?;
     let kit = RoomKit::builder().store(Arc::new(store)).build()?;
     kit.register_channel(WebSocketChannel::new("ws-alice"))?;
     kit.register_channel(WebSocketChannel::new("ws-support"))?;
@@ -74,6 +82,10 @@ async fn say(
         .in_room(ROOM)
         .idempotency_key(text);
     let stored = kit.process_inbound(message).await?.event;
-    writeln!(out, "  {sender}: {text} -> event {}", stored.map_or(0, |event| event.index))?;
+    writeln!(
+        out,
+        "  {sender}: {text} -> event {}",
+        stored.map_or(0, |event| event.index)
+    )?;
     Ok(())
 }

@@ -7,7 +7,7 @@ use roomkit_core::RoomKit;
 use roomkit_core::store::ConversationStore;
 use roomkit_core::sync::{InProcessLocks, RoomLockManager};
 use roomkit_store_postgres::{PgRoomLocks, PostgresConfig, PostgresStore};
-use roomkit_store_sqlite::{SqliteOptions, SqliteStore};
+use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 
 use crate::{Error, Result};
 
@@ -20,7 +20,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// [`Error::Usage`] for another address; what the store says.
 pub async fn open(address: &str) -> Result<Arc<dyn ConversationStore>> {
     if let Some(path) = address.strip_prefix("sqlite:") {
-        return Ok(Arc::new(SqliteStore::open(SqliteOptions::new(path)).await?));
+        return Ok(Arc::new(SqliteStore::open(SqliteConfig::new(path)).await?));
     }
     if address.starts_with("postgres") {
         let config = PostgresConfig::new(address).max_connections(8);

@@ -5,8 +5,8 @@ use std::path::Path;
 use roomkit_core::Result;
 use rusqlite::{Connection, OpenFlags};
 
+use crate::config::{SqliteConfig, Synchronous};
 use crate::error::Doing;
-use crate::options::{SqliteOptions, Synchronous};
 
 /// Statements that a connection keeps prepared; more than there are in this crate.
 const STATEMENTS: usize = 128;
@@ -17,19 +17,19 @@ const LOG_PAGES: u32 = 4000;
 const LOG_LIMIT: u32 = 64 * 1024 * 1024;
 
 /// The connection that writes.
-pub(crate) fn for_writing(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+pub(crate) fn for_writing(path: &Path, config: &SqliteConfig) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let what = format!("opening {}", path.display());
     let connection = Connection::open_with_flags(path, flags).doing(&what)?;
-    set_up(&connection, options).doing(&what)?;
+    set_up(&connection, config).doing(&what)?;
     Ok(connection)
 }
 
 /// Sets what only a writer sets, once the file is known to be ours: it changes the file.
-pub(crate) fn begin_to_write(connection: &Connection, options: &SqliteOptions) -> Result<()> {
-    let synchronous = match options.synchronous {
+pub(crate) fn begin_to_write(connection: &Connection, config: &SqliteConfig) -> Result<()> {
+    let synchronous = match config.synchronous {
         Synchronous::Normal => "NORMAL",
         Synchronous::Full => "FULL",
     };
@@ -38,7 +38,7 @@ pub(crate) fn begin_to_write(connection: &Connection, options: &SqliteOptions) -
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};
              PRAGMA journal_size_limit = {LOG_LIMIT}; PRAGMA wal_autocheckpoint = {LOG_PAGES};"
         ))
-        .and_then(|()| match options.max_pages {
+        .and_then(|()| match config.max_pages {
             Some(pages) => connection.pragma_update(None, "max_page_count", pages),
             None => Ok(()),
         })
@@ -46,21 +46,21 @@ pub(crate) fn begin_to_write(connection: &Connection, options: &SqliteOptions) -
 }
 
 /// A connection that reads.
-pub(crate) fn for_reading(path: &Path, options: &SqliteOptions) -> Result<Connection> {
+pub(crate) fn for_reading(path: &Path, config: &SqliteConfig) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let what = format!("opening {} for reading", path.display());
     let connection = Connection::open_with_flags(path, flags).doing(&what)?;
-    set_up(&connection, options).doing(&what)?;
+    set_up(&connection, config).doing(&what)?;
     connection
         .pragma_update(None, "query_only", true)
         .doing(&what)?;
     Ok(connection)
 }
 
-fn set_up(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
-    connection.busy_timeout(options.busy_timeout)?;
+fn set_up(connection: &Connection, config: &SqliteConfig) -> rusqlite::Result<()> {
+    connection.busy_timeout(config.busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.pragma_update(None, "cache_size", -i64::from(options.cache_kib))?;
+    connection.pragma_update(None, "cache_size", -i64::from(config.cache_kib))?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(())
 }

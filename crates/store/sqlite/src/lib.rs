@@ -2,13 +2,13 @@
 
 mod cache;
 mod commit;
+mod config;
 mod connection;
 mod dump;
 mod error;
 mod event;
 mod lock;
 mod migrate;
-mod options;
 pub mod python;
 mod readers;
 mod restore;
@@ -21,5 +21,5 @@ mod transaction;
 mod txn;
 mod writer;
 
-pub use options::{SqliteOptions, Synchronous};
+pub use config::{SqliteConfig, Synchronous};
 pub use store::SqliteStore;

@@ -8,26 +8,26 @@ use rusqlite::Connection;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
+use crate::config::SqliteConfig;
 use crate::connection;
 use crate::error::{Doing, failed};
-use crate::options::SqliteOptions;
 use crate::writer::closed;
 
-/// Made when they are needed, at most `options.readers`.
+/// Made when they are needed, at most `config.readers`.
 #[derive(Debug)]
 pub(crate) struct Readers {
     path: PathBuf,
-    options: SqliteOptions,
+    config: SqliteConfig,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl Readers {
-    pub(crate) fn new(path: PathBuf, options: SqliteOptions) -> Self {
+    pub(crate) fn new(path: PathBuf, config: SqliteConfig) -> Self {
         Self {
             path,
-            permits: Arc::new(Semaphore::new(options.readers.max(1))),
-            options,
+            permits: Arc::new(Semaphore::new(config.readers.max(1))),
+            config,
             idle: Mutex::default(),
         }
     }
@@ -93,7 +93,7 @@ impl Readers {
         if self.permits.is_closed() {
             return Err(closed());
         }
-        connection::for_reading(&self.path, &self.options)
+        connection::for_reading(&self.path, &self.config)
     }
 
     /// Lets go of the file; reads that have begun end by themselves.

@@ -32,8 +32,8 @@ fn commits(name: &str, synchronous: Synchronous, calls: u64, goal: f64) {
         made.close().await.unwrap();
         let mut by_hand = ByHand::on(&by_hand.path(), synchronous);
         let place = Place::new();
-        let options = place.options().synchronous(synchronous);
-        let store = SqliteStore::open(options).await.unwrap();
+        let config = place.config().synchronous(synchronous);
+        let store = SqliteStore::open(config).await.unwrap();
         create(&store, "r").await;
         let (mut figures, mut floors, mut next) = (Vec::new(), Vec::new(), 0);
         for _ in 0..ROUNDS {

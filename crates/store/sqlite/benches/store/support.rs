@@ -13,7 +13,7 @@ use roomkit_core::model::{
 };
 use roomkit_core::store::{IdempotentOutcome, RoomCommit, RoomPart, RoomStore, Speaker};
 use roomkit_core::{Channel, Result, RoomContext};
-use roomkit_store_sqlite::{SqliteOptions, SqliteStore};
+use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 use tempfile::TempDir;
 
 pub(crate) const ROUNDS: usize = 9;
@@ -56,11 +56,11 @@ impl Place {
     }
 
     pub(crate) async fn open(&self) -> SqliteStore {
-        SqliteStore::open(self.options()).await.unwrap()
+        SqliteStore::open(self.config()).await.unwrap()
     }
 
-    pub(crate) fn options(&self) -> SqliteOptions {
-        SqliteOptions::new(self.path())
+    pub(crate) fn config(&self) -> SqliteConfig {
+        SqliteConfig::new(self.path())
     }
 }
 

@@ -20,9 +20,9 @@ use roomkit_store::PayloadKeys;
 use tokio::task::spawn_blocking;
 
 use crate::cache::Cache;
+use crate::config::{SqliteConfig, Synchronous};
 use crate::error::failed;
 use crate::lock::FileLock;
-use crate::options::{SqliteOptions, Synchronous};
 use crate::readers::Readers;
 use crate::transaction::Transactions;
 use crate::txn::Txn;
@@ -54,43 +54,43 @@ impl SqliteStore {
     /// - cannot be read or written, or, to be read only, is not there or not up to date.
     ///
     /// In each of these cases it is left as it was. A migration that fails leaves the version before.
-    pub async fn open(options: SqliteOptions) -> Result<Self> {
-        let opening = spawn_blocking(move || Self::open_here(options));
+    pub async fn open(config: SqliteConfig) -> Result<Self> {
+        let opening = spawn_blocking(move || Self::open_here(config));
         opening
             .await
             .map_err(|error| failed("opening was given up").with_source(error))?
     }
 
-    fn open_here(options: SqliteOptions) -> Result<Self> {
-        if options.readers == 0 || options.max_group == 0 {
+    fn open_here(config: SqliteConfig) -> Result<Self> {
+        if config.readers == 0 || config.max_group == 0 {
             let problem = "readers, max_group: must be at least 1";
             return Err(Error::new(ErrorKind::InvalidInput, problem));
         }
-        let path = resolved(&options.path)?;
-        let keys = options.payload_keys.clone().map(Arc::new);
-        let cache = Arc::new(Cache::new(options.cached_rooms));
-        let writer = if options.read_only {
-            migrate::check(&connection::for_reading(&path, &options)?, &path)?;
+        let path = resolved(&config.path)?;
+        let keys = config.payload_keys.clone().map(Arc::new);
+        let cache = Arc::new(Cache::new(config.cached_rooms));
+        let writer = if config.read_only {
+            migrate::check(&connection::for_reading(&path, &config)?, &path)?;
             None
         } else {
             let lock = FileLock::take(&path)?;
-            let mut connection = connection::for_writing(&path, &options)?;
+            let mut connection = connection::for_writing(&path, &config)?;
             migrate::run(&mut connection, &path, migrate::ALL)?;
-            connection::begin_to_write(&connection, &options)?;
+            connection::begin_to_write(&connection, &config)?;
             restore::clear(&mut connection)?;
             let transactions = Transactions::new(
                 connection,
                 lock,
                 Arc::clone(&cache),
                 keys.clone(),
-                options.busy_timeout,
-                options.synchronous != Synchronous::Normal,
+                config.busy_timeout,
+                config.synchronous != Synchronous::Normal,
             )?;
-            Some(Writer::start(transactions, options.max_group)?)
+            Some(Writer::start(transactions, config.max_group)?)
         };
-        tracing::info!(path = %path.display(), read_only = options.read_only, "database opened");
+        tracing::info!(path = %path.display(), read_only = config.read_only, "database opened");
         Ok(Self {
-            readers: Arc::new(Readers::new(path.clone(), options)),
+            readers: Arc::new(Readers::new(path.clone(), config)),
             path,
             writer,
             cache,

@@ -9,11 +9,11 @@ use crate::support::Place;
 
 async fn make_store() -> TestStore {
     let place = Place::new();
-    let options = place.options();
-    let store = Arc::new(SqliteStore::open(options.clone()).await.unwrap());
+    let config = place.config();
+    let store = Arc::new(SqliteStore::open(config.clone()).await.unwrap());
     TestStore::new(store).kept(place).reopened_by(move || {
-        let options = options.clone();
-        async move { Arc::new(SqliteStore::open(options).await.unwrap()) as _ }
+        let config = config.clone();
+        async move { Arc::new(SqliteStore::open(config).await.unwrap()) as _ }
     })
 }
 

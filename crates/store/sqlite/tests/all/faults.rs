@@ -7,7 +7,7 @@ use std::time::Duration;
 use roomkit_core::model::{EventId, Room};
 use roomkit_core::store::{ConversationStore, EventQuery, EventStore, RoomStore};
 use roomkit_core::{Error, ErrorKind};
-use roomkit_store_sqlite::{SqliteOptions, SqliteStore};
+use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 use rusqlite::Connection;
 
 use crate::support::{Place, now, room_with, say};
@@ -31,8 +31,8 @@ async fn count(store: &SqliteStore) -> u64 {
 #[tokio::test]
 async fn another_program_in_the_way_is_said_and_passes() {
     let place = Place::new();
-    let options = place.options().busy_timeout(Duration::from_millis(30));
-    let store = SqliteStore::open(options).await.unwrap();
+    let config = place.config().busy_timeout(Duration::from_millis(30));
+    let store = SqliteStore::open(config).await.unwrap();
     room_with(&store, "r", 5).await;
     let before = store.room(&"r".into()).await.unwrap();
     let other = Connection::open(store.path()).unwrap();
@@ -73,8 +73,8 @@ async fn fill(store: &SqliteStore, mut next: u64) -> (u64, Error) {
 #[tokio::test]
 async fn a_file_at_its_limit_refuses_and_goes_on_once_there_is_room() {
     let place = Place::new();
-    let options = place.options().max_pages(Some(200));
-    let store = SqliteStore::open(options.clone()).await.unwrap();
+    let config = place.config().max_pages(Some(200));
+    let store = SqliteStore::open(config.clone()).await.unwrap();
     store.create_room(Room::new("r", now())).await.unwrap();
     let (events, error) = fill(&store, 0).await;
     passes(&error, "the disk is full");
@@ -83,7 +83,7 @@ async fn a_file_at_its_limit_refuses_and_goes_on_once_there_is_room() {
     assert_eq!(room.room.event_count, events);
     store.close().await.unwrap();
 
-    let store = SqliteStore::open(options).await.unwrap();
+    let store = SqliteStore::open(config).await.unwrap();
     assert_eq!(count(&store).await, events, "what was answered is there");
     assert_eq!(store.room(&"r".into()).await.unwrap().as_ref(), Some(&room));
     let (still, error) = fill(&store, events).await;
@@ -126,12 +126,13 @@ impl Drop for Tmpfs {
 async fn a_full_disk_refuses_and_goes_on_once_there_is_room() {
     let place = Place::new();
     let Some(disk) = Tmpfs::mount(&place.file("disk")) else {
+        eprintln!("left out: no tmpfs may be mounted here");
         return;
     };
     let ballast = disk.0.join("ballast");
     std::fs::write(&ballast, vec![0; 1024 * 1024]).unwrap();
-    let options = SqliteOptions::new(disk.0.join("rooms.db"));
-    let store = SqliteStore::open(options.clone()).await.unwrap();
+    let config = SqliteConfig::new(disk.0.join("rooms.db"));
+    let store = SqliteStore::open(config.clone()).await.unwrap();
     store.create_room(Room::new("r", now())).await.unwrap();
     let (events, error) = fill(&store, 0).await;
     passes(&error, "the disk is full");
@@ -146,7 +147,7 @@ async fn a_full_disk_refuses_and_goes_on_once_there_is_room() {
     // A disk that is full when the store closes loses nothing either.
     let _ = store.close().await;
     drop(store);
-    let again = SqliteStore::open(options).await;
+    let again = SqliteStore::open(config).await;
     let again = again.unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(count(&again).await, full);
 }

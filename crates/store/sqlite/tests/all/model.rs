@@ -17,7 +17,7 @@ use roomkit_core::store::{
     RoomCommit, RoomFilter, RoomUpdate, Speaker,
 };
 use roomkit_core::sync::FencingToken;
-use roomkit_store_sqlite::{SqliteOptions, SqliteStore};
+use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 
 use crate::support::{Place, dump, now};
 
@@ -137,7 +137,7 @@ fn at(seconds: u64) -> DateTime<Utc> {
 struct Pair {
     memory: MemoryStore,
     sqlite: SqliteStore,
-    options: SqliteOptions,
+    config: SqliteConfig,
     clock: u64,
 }
 
@@ -362,7 +362,7 @@ impl Pair {
             Step::Reopen => {
                 let store: &dyn ConversationStore = &self.sqlite;
                 store.close().await.unwrap();
-                self.sqlite = SqliteStore::open(self.options.clone()).await.unwrap();
+                self.sqlite = SqliteStore::open(self.config.clone()).await.unwrap();
             }
         }
     }
@@ -505,13 +505,13 @@ fn check(steps: &[Step], cached_rooms: usize) {
         .unwrap();
     runtime.block_on(async {
         let place = Place::new();
-        let options = place.options().cached_rooms(cached_rooms);
-        let sqlite = SqliteStore::open(options.clone()).await.unwrap();
+        let config = place.config().cached_rooms(cached_rooms);
+        let sqlite = SqliteStore::open(config.clone()).await.unwrap();
         let memory = MemoryStore::new();
         let mut pair = Pair {
             memory,
             sqlite,
-            options,
+            config,
             clock: 0,
         };
         for step in steps {
@@ -546,7 +546,7 @@ async fn identities_are_found_as_in_memory() {
     let pair = Pair {
         memory: MemoryStore::new(),
         sqlite: place.open().await,
-        options: place.options(),
+        config: place.config(),
         clock: 0,
     };
     let identity = |id: &str, organization: Option<&str>, addresses: &[&str]| {

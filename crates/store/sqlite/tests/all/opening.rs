@@ -11,13 +11,13 @@ use roomkit_core::store::{
     ArchiveStore, ConversationStore, DeliveryStore, EventQuery, EventStore, RoomStore,
 };
 use roomkit_store::{PayloadKey, PayloadKeys};
-use roomkit_store_sqlite::{SqliteOptions, SqliteStore, Synchronous};
+use roomkit_store_sqlite::{SqliteConfig, SqliteStore, Synchronous};
 use rusqlite::Connection;
 
 use crate::support::{Place, dump, event, now, room_with, sample, say};
 
-async fn refusal(options: SqliteOptions) -> String {
-    let error = SqliteStore::open(options).await.unwrap_err();
+async fn refusal(config: SqliteConfig) -> String {
+    let error = SqliteStore::open(config).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::StoreFailed, "{error}");
     error.message().to_owned()
 }
@@ -26,7 +26,7 @@ async fn refusal(options: SqliteOptions) -> String {
 async fn a_second_opening_is_refused_with_the_reason_until_the_first_closes() {
     let place = Place::new();
     let store = place.open().await;
-    let says = refusal(place.options()).await;
+    let says = refusal(place.config()).await;
     assert!(
         says.contains("rooms.db is open") && says.contains("read-only"),
         "{says}"
@@ -35,7 +35,7 @@ async fn a_second_opening_is_refused_with_the_reason_until_the_first_closes() {
     {
         let link = place.file("link.db");
         std::os::unix::fs::symlink(store.path(), &link).unwrap();
-        assert!(refusal(SqliteOptions::new(link)).await.contains("is open"));
+        assert!(refusal(SqliteConfig::new(link)).await.contains("is open"));
     }
     store.close().await.unwrap();
     let again = place.open().await;
@@ -60,7 +60,7 @@ async fn what_is_not_ours_is_refused_and_left_as_it_was() {
     let python = place.file("python.db");
     std::fs::copy(sample("python-0.66.db"), &python).unwrap();
     let newer = place.file("newer.db");
-    SqliteStore::open(SqliteOptions::new(&newer)).await.unwrap();
+    SqliteStore::open(SqliteConfig::new(&newer)).await.unwrap();
     Connection::open(&newer)
         .unwrap()
         .execute_batch("PRAGMA user_version = 99")
@@ -83,24 +83,24 @@ async fn what_is_not_ours_is_refused_and_left_as_it_was() {
         (newer, "schema version 99, this program knows up to 2"),
     ] {
         let before = std::fs::read(&path).unwrap();
-        for options in [
-            SqliteOptions::new(&path),
-            SqliteOptions::new(&path).read_only(),
+        for config in [
+            SqliteConfig::new(&path),
+            SqliteConfig::new(&path).read_only(),
         ] {
-            let found = refusal(options).await;
+            let found = refusal(config).await;
             assert!(found.contains(says), "{found}");
         }
         assert_eq!(std::fs::read(&path).unwrap(), before, "{}", path.display());
     }
     for path in [place.file("no/such/folder.db"), place.file("")] {
-        refusal(SqliteOptions::new(path)).await;
+        refusal(SqliteConfig::new(path)).await;
     }
 }
 
 #[tokio::test]
 async fn who_only_reads_sees_every_commit_and_writes_nothing() {
     let place = Place::new();
-    let read_only = place.options().read_only();
+    let read_only = place.config().read_only();
     assert!(
         refusal(read_only.clone())
             .await
@@ -238,9 +238,9 @@ async fn commits_that_are_joined_fail_and_succeed_each_for_itself() {
 async fn what_providers_sent_is_sealed_in_the_file() {
     let place = Place::new();
     let keys = || PayloadKeys::new(PayloadKey::new(1, [7; 32]));
-    let options = place.options().payload_keys(keys());
-    assert!(!format!("{options:?}").contains("7, 7"), "{options:?}");
-    let store = SqliteStore::open(options.clone()).await.unwrap();
+    let config = place.config().payload_keys(keys());
+    assert!(!format!("{config:?}").contains("7, 7"), "{config:?}");
+    let store = SqliteStore::open(config.clone()).await.unwrap();
     store.create_room(Room::new("r", now())).await.unwrap();
     let mut sealed = event("r", 0, "hello");
     sealed.source.raw_payload = Metadata::new().with("token", "very-secret-payload");
@@ -266,7 +266,7 @@ async fn what_providers_sent_is_sealed_in_the_file() {
     drop(without);
     let newer =
         PayloadKeys::new(PayloadKey::new(2, [9; 32])).with_previous(PayloadKey::new(1, [7; 32]));
-    let store = SqliteStore::open(place.options().payload_keys(newer))
+    let store = SqliteStore::open(place.config().payload_keys(newer))
         .await
         .unwrap();
     assert_eq!(
@@ -278,17 +278,17 @@ async fn what_providers_sent_is_sealed_in_the_file() {
 #[tokio::test]
 async fn options_are_read_from_configuration_and_checked() {
     let json = r#"{"path": "x.db", "synchronous": "full", "busy_timeout_ms": 250}"#;
-    let options: SqliteOptions = serde_json::from_str(json).unwrap();
-    assert_eq!(options.synchronous, Synchronous::Full);
-    assert_eq!(options.busy_timeout, Duration::from_millis(250));
+    let config: SqliteConfig = serde_json::from_str(json).unwrap();
+    assert_eq!(config.synchronous, Synchronous::Full);
+    assert_eq!(config.busy_timeout, Duration::from_millis(250));
     assert_eq!(
-        (options.readers, options.max_group, options.read_only),
+        (config.readers, config.max_group, config.read_only),
         (4, 64, false)
     );
-    assert!(serde_json::from_str::<SqliteOptions>(r#"{"path": "x.db", "reader": 1}"#).is_err());
+    assert!(serde_json::from_str::<SqliteConfig>(r#"{"path": "x.db", "reader": 1}"#).is_err());
     let place = Place::new();
-    for options in [place.options().readers(0), place.options().max_group(0)] {
-        let error = SqliteStore::open(options).await.unwrap_err();
+    for config in [place.config().readers(0), place.config().max_group(0)] {
+        let error = SqliteStore::open(config).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
     }
 }

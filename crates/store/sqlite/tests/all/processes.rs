@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use roomkit_core::store::{
     ArchiveStore, ConversationStore, EventQuery, EventStore, Page, RoomFilter, RoomStore,
 };
-use roomkit_store_sqlite::{SqliteOptions, SqliteStore};
+use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 
 use crate::support::{Place, dump, room_with, say};
 
@@ -52,15 +52,15 @@ async fn the_other_process() {
     let (Ok(role), Ok(file)) = (std::env::var(ROLE), std::env::var(FILE)) else {
         return;
     };
-    let options = SqliteOptions::new(file);
+    let config = SqliteConfig::new(file);
     match role.as_str() {
-        "writer" => match SqliteStore::open(options).await {
+        "writer" => match SqliteStore::open(config).await {
             Ok(_) => tell("opened"),
             Err(error) => tell(error),
         },
-        "reader" => read_until_all_is_there(options.read_only()).await,
+        "reader" => read_until_all_is_there(config.read_only()).await,
         _ => {
-            let store = SqliteStore::open(options).await.unwrap();
+            let store = SqliteStore::open(config).await.unwrap();
             room_with(&store, "r", 0).await;
             for index in 0.. {
                 store.commit(say("r", index, "x").into()).await.unwrap();
@@ -71,8 +71,8 @@ async fn the_other_process() {
 }
 
 /// Reads rooms, pages and whole dumps, again and again, while the other process writes.
-async fn read_until_all_is_there(options: SqliteOptions) {
-    let store = SqliteStore::open(options).await.unwrap();
+async fn read_until_all_is_there(config: SqliteConfig) {
+    let store = SqliteStore::open(config).await.unwrap();
     tell("ready");
     loop {
         let rooms = store
@@ -156,7 +156,7 @@ async fn eight_writers_beside_a_long_reader_meet_no_error() {
 #[tokio::test]
 async fn what_was_answered_survives_a_kill() {
     let place = Place::new();
-    let path = place.options().path;
+    let path = place.config().path;
     let (mut child, mut said) = spawn("victim", &path);
     let answered = said.nth(300).unwrap();
     child.kill().unwrap();

@@ -13,7 +13,7 @@ use roomkit_core::store::{
     ArchiveStore, BindingChange, ConversationStore, IdempotentOutcome, OwedDelivery, OwedKind,
     RoomCommit, RoomPart, Speaker,
 };
-use roomkit_store_sqlite::{SqliteOptions, SqliteStore};
+use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 use tempfile::TempDir;
 
 /// A folder with a database, removed at the end.
@@ -24,8 +24,8 @@ impl Place {
         Self(tempfile::tempdir().unwrap())
     }
 
-    pub(crate) fn options(&self) -> SqliteOptions {
-        SqliteOptions::new(self.0.path().join("rooms.db"))
+    pub(crate) fn config(&self) -> SqliteConfig {
+        SqliteConfig::new(self.0.path().join("rooms.db"))
     }
 
     pub(crate) fn file(&self, name: &str) -> PathBuf {
@@ -33,7 +33,7 @@ impl Place {
     }
 
     pub(crate) async fn open(&self) -> SqliteStore {
-        SqliteStore::open(self.options()).await.unwrap()
+        SqliteStore::open(self.config()).await.unwrap()
     }
 }
 

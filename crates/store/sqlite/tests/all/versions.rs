@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use roomkit_core::store::{ConversationStore, EventSearch, EventStore, MemoryStore, RoomStore};
-use roomkit_store_sqlite::{SqliteOptions, SqliteStore};
+use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 use rusqlite::Connection;
 
 use crate::support::{Place, dump, full_room, sample, say};
@@ -31,7 +31,7 @@ async fn a_database_of_every_version_opens_with_all_that_is_in_it() {
         let place = Place::new();
         copy(&place, version);
         if version < NEWEST {
-            let early = SqliteStore::open(place.options().read_only())
+            let early = SqliteStore::open(place.config().read_only())
                 .await
                 .unwrap_err();
             assert!(early.message().contains("schema version 1"), "{early}");
@@ -55,9 +55,7 @@ async fn a_database_of_every_version_opens_with_all_that_is_in_it() {
         store.commit(next.into()).await.unwrap();
         store.close().await.unwrap();
         // Once it is up to date there is nothing more to do.
-        let again = SqliteStore::open(place.options().read_only())
-            .await
-            .unwrap();
+        let again = SqliteStore::open(place.config().read_only()).await.unwrap();
         assert_eq!(dump(&again, "full").await.len(), expected.len() + 1);
     }
 }
@@ -101,7 +99,7 @@ async fn a_migration_that_fails_leaves_the_version_before() {
         .execute_batch(spoil)
         .unwrap();
     let before = rows();
-    let error = SqliteStore::open(SqliteOptions::new(&path))
+    let error = SqliteStore::open(SqliteConfig::new(&path))
         .await
         .unwrap_err();
     assert!(

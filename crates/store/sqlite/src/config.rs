@@ -25,15 +25,15 @@ pub enum Synchronous {
 /// Where a [`SqliteStore`](crate::SqliteStore) keeps its data, and how.
 ///
 /// ```
-/// use roomkit_store_sqlite::{SqliteOptions, Synchronous};
+/// use roomkit_store_sqlite::{SqliteConfig, Synchronous};
 ///
-/// let options = SqliteOptions::new("rooms.db").synchronous(Synchronous::Full).readers(8);
-/// assert_eq!(options.max_group, 64);
+/// let config = SqliteConfig::new("rooms.db").synchronous(Synchronous::Full).readers(8);
+/// assert_eq!(config.max_group, 64);
 /// ```
 #[derive(Debug, Clone, Deserialize)]
 #[serde(from = "Settings")]
 #[non_exhaustive]
-pub struct SqliteOptions {
+pub struct SqliteConfig {
     /// The database; it is made where there is none. Beside it lie `-wal`, `-shm` and `.lock`.
     pub path: PathBuf,
     /// Whether the file is only read, while another process may write it. Default: no.
@@ -59,7 +59,7 @@ pub struct SqliteOptions {
     pub payload_keys: Option<PayloadKeys>,
 }
 
-impl SqliteOptions {
+impl SqliteConfig {
     /// The database at `path` with the defaults.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
@@ -141,7 +141,7 @@ impl SqliteOptions {
     }
 }
 
-/// The options as they stand in a configuration file.
+/// The config as they stand in a configuration file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Settings {
@@ -156,7 +156,7 @@ struct Settings {
     max_pages: Option<u32>,
 }
 
-impl From<Settings> for SqliteOptions {
+impl From<Settings> for SqliteConfig {
     fn from(settings: Settings) -> Self {
         let defaults = Self::new(settings.path);
         let busy_timeout = settings.busy_timeout_ms.map(Duration::from_millis);
