@@ -243,8 +243,8 @@ impl PostgresConfig {
         let invalid = |problem: &str| Err(Error::new(ErrorKind::InvalidInput, problem));
         if let Some(schema) = &self.schema {
             let bytes = schema.len();
-            if schema.is_empty() || bytes > NAME_LENGTH || schema.contains('\0') {
-                return invalid("schema: must have 1 to 63 bytes, none of them zero");
+            if schema.is_empty() || bytes > NAME_LENGTH || schema.contains(['\0', '$']) {
+                return invalid("schema: must have 1 to 63 bytes, none of them zero or `$`");
             }
             if schema.starts_with("pg_") {
                 return invalid("schema: names that begin with pg_ belong to PostgreSQL");

@@ -86,6 +86,11 @@ pub(crate) async fn prepare(config: &PostgresConfig, steps: &[Migration]) -> Res
             })?
         }
     };
+    if name.contains('$') {
+        // The bodies of functions stand between dollar signs.
+        let problem = "schema: its name has a `$`";
+        return Err(Error::new(ErrorKind::InvalidInput, problem));
+    }
     let schema = Schema::new(&name);
     let newest = steps.last().map_or(0, |step| step.version);
     let found = version(&mut connection, &schema, doing).await?;

@@ -145,7 +145,11 @@ pub(crate) async fn rooms(name: &str, rooms: usize) {
 pub(crate) async fn kit(name: &str) {
     let database = Database::new();
     let store = database.open().await;
-    let kit = RoomKit::builder().store(store).build().unwrap();
+    let kit = RoomKit::builder()
+        .store(Arc::new(store))
+        .allow_in_process_locks()
+        .build()
+        .unwrap();
     kit.create_room("r").await.unwrap();
     for channel in ["a", "b"] {
         kit.register_channel(Sink(channel.into())).unwrap();

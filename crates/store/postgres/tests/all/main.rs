@@ -35,6 +35,7 @@ async fn a_wrong_field_is_named_before_anything_is_reached() {
         (config().schema("x".repeat(64)), "schema"),
         (config().schema("a\0b"), "schema"),
         (config().schema("pg_own"), "schema"),
+        (config().schema("a$body$b"), "schema"),
         (config().application_name("a\0b"), "application_name"),
         (config().max_connections(0), "max_connections"),
         (

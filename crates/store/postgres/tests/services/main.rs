@@ -1,4 +1,10 @@
 //! The store against a real PostgreSQL.
 
+mod cancel;
 mod conformance;
+mod faults;
+mod locks;
+mod migrations;
+mod processes;
 mod support;
+mod texts;
