@@ -110,7 +110,12 @@ pub(crate) async fn say(
         let commit = commit(room, snapshot.version, next, id);
         match store.commit(commit.into()).await {
             Ok(receipt) => return Ok(receipt.into_first()),
-            Err(error) if error.kind() == ErrorKind::VersionConflict => {}
+            // A try whose outcome was unknown may have come through after all.
+            Err(error) if error.kind() == ErrorKind::VersionConflict => {
+                if store.event(&room.into(), &id.into()).await?.is_some() {
+                    return Ok(snapshot);
+                }
+            }
             Err(error) => return Err(error),
         }
     }
