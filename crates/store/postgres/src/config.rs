@@ -283,6 +283,12 @@ impl PostgresConfig {
             .options([
                 ("statement_timeout", timeout.as_str()),
                 ("client_min_messages", "warning"),
+                // Every statement here has an index to go by. The planner would read a table whole that
+                // was small when it looked, dead rows included, or where it cannot know how few rows
+                // lie beyond a read marker.
+                ("enable_seqscan", "off"),
+                ("max_parallel_workers_per_gather", "0"),
+                ("jit", "off"),
             ])
             .disable_statement_logging())
     }

@@ -1,4 +1,5 @@
 //! What needs no server: the configuration, and what it refuses.
+#![cfg(test)]
 
 use roomkit_core::ErrorKind;
 use roomkit_store_postgres::{PgUrl, PostgresConfig, PostgresStore};

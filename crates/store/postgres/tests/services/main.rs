@@ -1,4 +1,5 @@
 //! The store against a real PostgreSQL.
+#![cfg(test)]
 
 mod cancel;
 mod conformance;
