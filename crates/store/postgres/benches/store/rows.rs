@@ -107,7 +107,7 @@ pub(crate) async fn rooms(name: &str, rooms: usize) {
         store.create_room(room).await.unwrap();
     }
     let mut floor = Floor::new(&database, rooms).await;
-    let calls = 3_200 / rooms.max(4);
+    let calls = 3_200 / rooms.max(16);
     let (mut figures, mut floors) = (Vec::new(), Vec::new());
     let mut done = 0;
     for slice in 0..=SLICES {
