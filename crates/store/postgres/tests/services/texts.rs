@@ -10,6 +10,10 @@ use roomkit_core::store::{
     ArchiveStore, ConversationStore, EventSearch, EventStore, IdempotentOutcome, MemoryStore,
     RoomPart, RoomStore, Speaker,
 };
+use roomkit_store::{PayloadKey, PayloadKeys};
+use roomkit_store_postgres::PostgresStore;
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection, Executor, Row};
 
 use crate::support::{TestSchema, commit, event, now};
 
@@ -194,4 +198,31 @@ async fn an_id_that_no_index_holds_is_refused_and_leaves_nothing() {
         .commit(commit("r", 0, 0, "short").into())
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn what_a_provider_sent_is_sealed_at_rest_and_opens_with_the_key_alone() {
+    let schema = TestSchema::new();
+    let key = || PayloadKeys::new(PayloadKey::new(1, [7; 32]));
+    let sealing = schema.config().payload_keys(key());
+    let sealing = PostgresStore::open(sealing).await.unwrap();
+    sealing.create_room(Room::new("r", now())).await.unwrap();
+    let mut said = event("r", 0, "e0");
+    said.source.raw_payload = Metadata::new().with("from", "+15550100");
+    let mut part = commit("r", 0, 0, "e0");
+    part.event = Some(Arc::new(said.clone()));
+    sealing.commit(part.into()).await.unwrap();
+    let found = sealing.event(&"r".into(), &"e0".into()).await.unwrap();
+    assert_eq!(found.as_deref(), Some(&said));
+    let mut connection = PgConnection::connect(&schema.url).await.unwrap();
+    let row = format!(
+        "SELECT data || encode(payload, 'escape') FROM \"{}\".events",
+        schema.name
+    );
+    let row = connection.fetch_one(AssertSqlSafe(row)).await.unwrap();
+    let at_rest: String = row.try_get(0).unwrap();
+    assert!(!at_rest.contains("15550100"), "{at_rest}");
+    let keyless = schema.open().await;
+    let error = keyless.event(&"r".into(), &"e0".into()).await.unwrap_err();
+    assert!(error.message().contains("key 1"), "{error:?}");
 }
