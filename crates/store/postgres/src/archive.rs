@@ -13,8 +13,9 @@ use sqlx::postgres::PgRow;
 use crate::args::{Args, column, id};
 use crate::columns;
 use crate::commit::room_args;
+use crate::db::Tx;
 use crate::error::{Doing, Failure};
-use crate::pool::{Sql, Tx};
+use crate::pool::Sql;
 use crate::store::{Inner, PostgresStore, RoomState};
 use crate::text;
 

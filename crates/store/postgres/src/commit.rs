@@ -17,8 +17,8 @@ use tracing::{info, warn};
 use crate::args::{Args, column, signed, unsigned};
 use crate::cache::Cached;
 use crate::columns;
+use crate::db::{Repeat, Tries, Tx};
 use crate::error::{Certainty, Doing, Failure};
-use crate::pool::{Repeat, Tries, Tx};
 use crate::store::{Inner, PostgresStore, RoomState, stamp};
 
 /// How often a change of a room's record is made anew because the record was another.

@@ -243,8 +243,8 @@ impl PostgresConfig {
         let invalid = |problem: &str| Err(Error::new(ErrorKind::InvalidInput, problem));
         if let Some(schema) = &self.schema {
             let bytes = schema.len();
-            if schema.is_empty() || bytes > NAME_LENGTH || schema.contains('\0') {
-                return invalid("schema: must have 1 to 63 bytes, none of them zero");
+            if schema.is_empty() || bytes > NAME_LENGTH || schema.contains(['\0', '$']) {
+                return invalid("schema: must have 1 to 63 bytes, none of them zero or `$`");
             }
             if schema.starts_with("pg_") {
                 return invalid("schema: names that begin with pg_ belong to PostgreSQL");
@@ -283,6 +283,12 @@ impl PostgresConfig {
             .options([
                 ("statement_timeout", timeout.as_str()),
                 ("client_min_messages", "warning"),
+                // Every statement here has an index to go by. The planner would read a table whole that
+                // was small when it looked, dead rows included, or where it cannot know how few rows
+                // lie beyond a read marker.
+                ("enable_seqscan", "off"),
+                ("max_parallel_workers_per_gather", "0"),
+                ("jit", "off"),
             ])
             .disable_statement_logging())
     }

@@ -76,7 +76,7 @@ impl Failure {
     /// One that happened before anything was sent.
     pub(crate) fn connecting(error: &sqlx::Error) -> Self {
         let transient = match error {
-            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::Protocol(_) => true,
+            sqlx::Error::Io(_) | sqlx::Error::Protocol(_) => true,
             // Starting up or shutting down, too many connections, or lost in the handshake.
             sqlx::Error::Database(error) => state_of(error.as_ref()).is_some_and(|state| {
                 ["57", "53", "08"]
@@ -130,6 +130,13 @@ impl Failure {
             format!("the server did not answer within {} ms", waited.as_millis()),
             Certainty::Unknown,
         )
+    }
+
+    /// One where no connection was to be had.
+    pub(crate) fn busy(text: String) -> Self {
+        let mut failure = Self::local(text, Certainty::NotDone);
+        failure.transient = true;
+        failure
     }
 
     /// One that the server had no part in.
@@ -214,10 +221,6 @@ fn cause(error: &sqlx::Error) -> Cause {
                 cause.text = "the database refused".to_owned();
             }
         }
-        sqlx::Error::PoolTimedOut => {
-            cause.text = "no connection was free or could be made in time".to_owned();
-        }
-        sqlx::Error::PoolClosed => cause.text = "the store is closed".to_owned(),
         sqlx::Error::Io(error) => cause.text = format!("the connection was lost: {error}"),
         sqlx::Error::Tls(error) => cause.text = format!("no TLS with the server: {error}"),
         sqlx::Error::Protocol(_) => {

@@ -6,6 +6,7 @@ mod cache;
 mod columns;
 mod commit;
 mod config;
+mod db;
 mod error;
 mod events;
 mod history;

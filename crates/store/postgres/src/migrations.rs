@@ -86,6 +86,11 @@ pub(crate) async fn prepare(config: &PostgresConfig, steps: &[Migration]) -> Res
             })?
         }
     };
+    if name.contains('$') {
+        // The bodies of functions stand between dollar signs.
+        let problem = "schema: its name has a `$`";
+        return Err(Error::new(ErrorKind::InvalidInput, problem));
+    }
     let schema = Schema::new(&name);
     let newest = steps.last().map_or(0, |step| step.version);
     let found = version(&mut connection, &schema, doing).await?;
@@ -203,6 +208,14 @@ async fn migrate(
             continue;
         }
         if found.is_none() {
+            let there = sqlx::query("SELECT 1 FROM pg_namespace WHERE nspname = $1");
+            let there = transaction.fetch_optional(there.bind(&schema.name));
+            // To make one that is there asks for a right that its owner need not have.
+            if there.await.map_err(failed)?.is_none() {
+                let make = AssertSqlSafe(schema.sql("CREATE SCHEMA {s}"));
+                let made = transaction.execute(sqlx::raw_sql(make));
+                made.await.map_err(failed)?;
+            }
             let versions = schema.sql(VERSIONS);
             let made = transaction.execute(sqlx::raw_sql(AssertSqlSafe(versions)));
             made.await.map_err(failed)?;
@@ -224,8 +237,7 @@ async fn migrate(
     Ok(())
 }
 
-const VERSIONS: &str = "CREATE SCHEMA IF NOT EXISTS {s};
-    CREATE TABLE {s}.schema_version (
+const VERSIONS: &str = "CREATE TABLE {s}.schema_version (
         version integer PRIMARY KEY,
         name text NOT NULL,
         applied_at timestamptz NOT NULL DEFAULT now()

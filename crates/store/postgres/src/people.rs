@@ -11,8 +11,8 @@ use roomkit_store::{from_json, to_json};
 
 use crate::args::{Args, column, signed, unsigned};
 use crate::columns;
+use crate::db::Tx;
 use crate::error::{Doing, Failure};
-use crate::pool::Tx;
 use crate::store::{Inner, PostgresStore, tenant};
 
 #[async_trait]

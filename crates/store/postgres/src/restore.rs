@@ -8,8 +8,9 @@ use roomkit_store::{EventRow, to_json};
 
 use crate::args::{Args, signed};
 use crate::columns;
+use crate::db::Tx;
 use crate::error::{Doing, Failure};
-use crate::pool::{Sql, Tx};
+use crate::pool::Sql;
 use crate::rooms::exists_or;
 use crate::store::{Inner, stamp, tenant};
 

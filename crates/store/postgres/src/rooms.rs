@@ -14,8 +14,9 @@ use sqlx::postgres::PgRow;
 use crate::args::{Args, column, id, length, signed};
 use crate::columns;
 use crate::commit::room_args;
+use crate::db::Repeat;
 use crate::error::{Doing, Failure};
-use crate::pool::{Repeat, Sql};
+use crate::pool::Sql;
 use crate::store::{Counters, Inner, PostgresStore, RoomState, stamp, tenant};
 
 /// How many rooms are read at once where not every condition is the server's to check.

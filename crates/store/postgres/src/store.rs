@@ -15,8 +15,8 @@ use tracing::info;
 use crate::args::{column, unsigned};
 use crate::cache::{Cache, Cached};
 use crate::config::PostgresConfig;
+use crate::db::Db;
 use crate::migrations::{self, MIGRATIONS, Migration, Schema};
-use crate::pool::Db;
 use crate::statements::Statements;
 use crate::text;
 
@@ -49,7 +49,7 @@ impl PostgresStore {
     #[doc(hidden)]
     pub async fn open_with(config: PostgresConfig, steps: &[Migration]) -> Result<Self> {
         let schema = migrations::prepare(&config, steps).await?;
-        let db = Db::new(&config)?;
+        let db = Db::new(&config).await?;
         info!(
             schema = schema.name,
             connections = config.max_connections,

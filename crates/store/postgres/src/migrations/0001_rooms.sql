@@ -280,6 +280,13 @@ BEGIN
         END LOOP;
     END IF;
     IF s_sender IS NOT NULL THEN
+        -- Most have spoken before; one look is cheaper than an insert that comes to nothing.
+        PERFORM 1 FROM {s}.senders AS x
+        JOIN {s}.participants AS p ON p.room_id = x.room_id AND p.id = s_participant
+        WHERE x.room_id = c_room AND x.channel_type = s_type AND x.sender_id = s_sender
+            AND s_channel = ANY (p.connected_via);
+    END IF;
+    IF s_sender IS NOT NULL AND NOT FOUND THEN
         INSERT INTO {s}.senders AS x (room_id, channel_type, sender_id, tenant, open)
         VALUES (c_room, s_type, s_sender, head.tenant, head.open)
         ON CONFLICT ON CONSTRAINT senders_pkey DO NOTHING;

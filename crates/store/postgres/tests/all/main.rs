@@ -1,4 +1,5 @@
 //! What needs no server: the configuration, and what it refuses.
+#![cfg(test)]
 
 use roomkit_core::ErrorKind;
 use roomkit_store_postgres::{PgUrl, PostgresConfig, PostgresStore};
@@ -35,6 +36,7 @@ async fn a_wrong_field_is_named_before_anything_is_reached() {
         (config().schema("x".repeat(64)), "schema"),
         (config().schema("a\0b"), "schema"),
         (config().schema("pg_own"), "schema"),
+        (config().schema("a$body$b"), "schema"),
         (config().application_name("a\0b"), "application_name"),
         (config().max_connections(0), "max_connections"),
         (

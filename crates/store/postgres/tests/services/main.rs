@@ -1,4 +1,11 @@
 //! The store against a real PostgreSQL.
+#![cfg(test)]
 
+mod cancel;
 mod conformance;
+mod faults;
+mod locks;
+mod migrations;
+mod processes;
 mod support;
+mod texts;

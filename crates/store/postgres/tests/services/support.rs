@@ -1,8 +1,13 @@
 //! A schema of its own for each test, gone when the test is over.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use chrono::{DateTime, Utc};
+use roomkit_core::model::{ChannelType, EventSource, RoomEvent, TextContent};
+use roomkit_core::store::{ConversationStore, EventQuery, RoomCommit, RoomSnapshot};
+use roomkit_core::{Error, ErrorKind};
 use roomkit_store_postgres::{PostgresConfig, PostgresStore};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection, Executor};
@@ -69,4 +74,82 @@ impl Drop for TestSchema {
         });
         drop(dropped.join());
     }
+}
+
+pub(crate) fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp(1_780_000_000, 0).unwrap()
+}
+
+pub(crate) fn event(room: &str, index: u64, id: &str) -> RoomEvent {
+    let source = EventSource::new("a", ChannelType::Sms);
+    let content = TextContent::new(format!("message {index}"));
+    let mut event = RoomEvent::new(room, source, content, now());
+    event.id = id.into();
+    event.index = index;
+    event
+}
+
+/// The commit of a message on a room that is at `version`.
+pub(crate) fn commit(room: &str, version: u64, index: u64, id: &str) -> RoomCommit {
+    let mut commit = RoomCommit::new(room.into(), Some(version), now());
+    commit.event = Some(Arc::new(event(room, index, id)));
+    commit
+}
+
+/// Commits a message on the room as it is now, anew where another was faster; the error of anything
+/// else.
+pub(crate) async fn say(
+    store: &dyn ConversationStore,
+    room: &str,
+    id: &str,
+) -> Result<RoomSnapshot, Error> {
+    loop {
+        let snapshot = store.room(&room.into()).await?;
+        let snapshot = snapshot.ok_or_else(|| Error::room_not_found(&room))?;
+        let next = snapshot.room.next_index();
+        let commit = commit(room, snapshot.version, next, id);
+        match store.commit(commit.into()).await {
+            Ok(receipt) => return Ok(receipt.into_first()),
+            // A try whose outcome was unknown may have come through after all.
+            Err(error) if error.kind() == ErrorKind::VersionConflict => {
+                if store.event(&room.into(), &id.into()).await?.is_some() {
+                    return Ok(snapshot);
+                }
+            }
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Says it until it is said, whatever the errors, which must all be worth another try. Where the
+/// outcome of a try was unknown the event may be there already, which is as good.
+pub(crate) async fn say_at_last(store: &dyn ConversationStore, room: &str, id: &str) {
+    for _ in 0..200 {
+        match say(store, room, id).await {
+            Ok(_) => return,
+            Err(error) => assert!(error.is_retryable(), "{error:?}"),
+        }
+        match store.event(&room.into(), &id.into()).await {
+            Ok(Some(_)) => return,
+            Ok(None) => {}
+            Err(error) => assert!(error.is_retryable(), "{error:?}"),
+        }
+    }
+    panic!("{id} could not be said");
+}
+
+/// The ids of a room's events, whose indexes have no gap and no duplicate and agree with its counters.
+pub(crate) async fn whole_timeline(store: &dyn ConversationStore, room: &str) -> Vec<String> {
+    let room = room.into();
+    let events = store
+        .events(&room, &EventQuery::first(usize::MAX))
+        .await
+        .unwrap();
+    let indexes: Vec<u64> = events.iter().map(|event| event.index).collect();
+    let expected: Vec<u64> = (0..events.len() as u64).collect();
+    assert_eq!(indexes, expected);
+    let snapshot = store.room(&room).await.unwrap().unwrap();
+    assert_eq!(snapshot.room.event_count, events.len() as u64);
+    assert_eq!(snapshot.room.next_index(), events.len() as u64);
+    events.iter().map(|event| event.id.to_string()).collect()
 }
