@@ -6,7 +6,7 @@ use std::time::Duration;
 use roomkit_core::RoomKit;
 use roomkit_core::store::ConversationStore;
 use roomkit_core::sync::{InProcessLocks, RoomLockManager};
-use roomkit_store_postgres::{PgRoomLocks, PostgresConfig, PostgresStore};
+use roomkit_store_postgres::{PostgresConfig, PostgresLocks, PostgresStore};
 use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 
 use crate::{Error, Result};
@@ -68,7 +68,7 @@ impl Locks {
 pub async fn kit(address: &str, locks: Locks) -> Result<RoomKit> {
     let manager: Arc<dyn RoomLockManager> = match locks {
         Locks::InProcess => Arc::new(InProcessLocks::new()),
-        Locks::Advisory => Arc::new(PgRoomLocks::open(PostgresConfig::new(address)).await?),
+        Locks::Advisory => Arc::new(PostgresLocks::open(PostgresConfig::new(address)).await?),
     };
     let builder = RoomKit::builder()
         .store(open(address).await?)

@@ -16,9 +16,9 @@ const NAME_LENGTH: usize = 63;
 /// `sslmode`, are those of libpq. Nothing prints it with its password.
 #[derive(Clone, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
-pub struct PgUrl(String);
+pub struct PostgresUrl(String);
 
-impl PgUrl {
+impl PostgresUrl {
     /// An address; it is looked at when the store is opened.
     pub fn new(url: impl Into<String>) -> Self {
         Self(url.into())
@@ -39,19 +39,19 @@ impl PgUrl {
     }
 }
 
-impl From<&str> for PgUrl {
+impl From<&str> for PostgresUrl {
     fn from(url: &str) -> Self {
         Self::new(url)
     }
 }
 
-impl From<String> for PgUrl {
+impl From<String> for PostgresUrl {
     fn from(url: String) -> Self {
         Self(url)
     }
 }
 
-impl fmt::Debug for PgUrl {
+impl fmt::Debug for PostgresUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.options() {
             Ok(options) => write!(
@@ -81,7 +81,7 @@ impl fmt::Debug for PgUrl {
 #[non_exhaustive]
 pub struct PostgresConfig {
     /// The database.
-    pub url: PgUrl,
+    pub url: PostgresUrl,
     /// The schema that the tables are in; it is made where it is missing. Default: the first of the
     /// connection's search path, which usually is `public`.
     #[serde(default)]
@@ -102,7 +102,7 @@ pub struct PostgresConfig {
     /// for a fifth longer is given up. Default: 30000.
     #[serde(default = "defaults::statement_timeout_ms")]
     pub statement_timeout_ms: u64,
-    /// How long [`PgRoomLocks`](crate::PgRoomLocks) wait for a room, in milliseconds. Default: 30000.
+    /// How long [`PostgresLocks`](crate::PostgresLocks) wait for a room, in milliseconds. Default: 30000.
     #[serde(default = "defaults::lock_timeout_ms")]
     pub lock_timeout_ms: u64,
     /// What the server lists the connections as. Default: `roomkit`.
@@ -149,7 +149,7 @@ mod defaults {
 
 impl PostgresConfig {
     /// The defaults, for a database.
-    pub fn new(url: impl Into<PgUrl>) -> Self {
+    pub fn new(url: impl Into<PostgresUrl>) -> Self {
         Self {
             url: url.into(),
             schema: None,

@@ -22,6 +22,6 @@ mod store;
 mod text;
 mod work;
 
-pub use config::{PgUrl, PostgresConfig};
-pub use locks::PgRoomLocks;
+pub use config::{PostgresConfig, PostgresUrl};
+pub use locks::PostgresLocks;
 pub use store::PostgresStore;

@@ -34,7 +34,7 @@ const AT_ONCE: usize = 256;
 /// between processes whoever asks first after a release gets the lock. Each lock carries a fencing
 /// token from the database: where the connection is lost, and the lock with it, the store refuses what
 /// is committed under an old token once a new holder has committed.
-pub struct PgRoomLocks {
+pub struct PostgresLocks {
     local: InProcessLocks,
     schema: Schema,
     requests: mpsc::UnboundedSender<Request>,
@@ -76,7 +76,7 @@ struct Held {
     _local: RoomLock,
 }
 
-impl PgRoomLocks {
+impl PostgresLocks {
     /// Connects, and brings the schema up to date.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl PgRoomLocks {
 }
 
 #[async_trait]
-impl RoomLockManager for PgRoomLocks {
+impl RoomLockManager for PostgresLocks {
     async fn acquire(&self, room: &RoomId) -> Result<RoomLock> {
         let until = Instant::now() + self.timeout;
         let taken = timeout_at(until, async {
@@ -153,9 +153,9 @@ impl RoomLockManager for PgRoomLocks {
     }
 }
 
-impl fmt::Debug for PgRoomLocks {
+impl fmt::Debug for PostgresLocks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PgRoomLocks")
+        f.debug_struct("PostgresLocks")
             .field("schema", &self.schema.name)
             .field("locked_rooms", &self.local.locked_rooms())
             .finish_non_exhaustive()

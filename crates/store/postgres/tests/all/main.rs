@@ -2,12 +2,15 @@
 #![cfg(test)]
 
 use roomkit_core::ErrorKind;
-use roomkit_store_postgres::{PgUrl, PostgresConfig, PostgresStore};
+use roomkit_store_postgres::{PostgresConfig, PostgresStore, PostgresUrl};
 
 #[test]
 fn nothing_prints_a_password() {
     let config = PostgresConfig::new("postgres://app:s3cret@db.internal:5433/rooms");
-    let text = format!("{config:?} {:?}", PgUrl::new("postgres://x:s3cret@[broken"));
+    let text = format!(
+        "{config:?} {:?}",
+        PostgresUrl::new("postgres://x:s3cret@[broken")
+    );
     assert!(!text.contains("s3cret"), "{text}");
     assert!(text.contains("db.internal:5433/rooms"), "{text}");
 }

@@ -9,7 +9,7 @@ use roomkit_core::ErrorKind;
 use roomkit_core::model::Room;
 use roomkit_core::store::{ConversationStore, RoomStore};
 use roomkit_core::sync::RoomLockManager;
-use roomkit_store_postgres::PgRoomLocks;
+use roomkit_store_postgres::PostgresLocks;
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection, Executor};
 
@@ -20,7 +20,9 @@ async fn one_holder_at_a_time_over_processes_and_tokens_that_grow() {
     let schema = TestSchema::new();
     let mut managers = Vec::new();
     for _ in 0..3 {
-        managers.push(Arc::new(PgRoomLocks::open(schema.config()).await.unwrap()));
+        managers.push(Arc::new(
+            PostgresLocks::open(schema.config()).await.unwrap(),
+        ));
     }
     let inside = Arc::new(AtomicBool::new(false));
     let last = Arc::new(std::sync::Mutex::new(0));
@@ -51,8 +53,8 @@ async fn rooms_do_not_wait_for_one_another_and_a_held_one_times_out() {
     let schema = TestSchema::new();
     let config = schema.config().lock_timeout(Duration::from_millis(150));
     let (mine, theirs) = (
-        PgRoomLocks::open(config.clone()).await.unwrap(),
-        PgRoomLocks::open(config).await.unwrap(),
+        PostgresLocks::open(config.clone()).await.unwrap(),
+        PostgresLocks::open(config).await.unwrap(),
     );
     let held = mine.acquire(&"r".into()).await.unwrap();
     let _other = theirs.acquire(&"s".into()).await.unwrap();
@@ -68,8 +70,8 @@ async fn rooms_do_not_wait_for_one_another_and_a_held_one_times_out() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_acquire_that_is_dropped_keeps_nothing() {
     let schema = TestSchema::new();
-    let mine = Arc::new(PgRoomLocks::open(schema.config()).await.unwrap());
-    let theirs = PgRoomLocks::open(schema.config()).await.unwrap();
+    let mine = Arc::new(PostgresLocks::open(schema.config()).await.unwrap());
+    let theirs = PostgresLocks::open(schema.config()).await.unwrap();
     let dropped = AtomicUsize::new(0);
     let room = "r".into();
     for micros in (0..3_000).step_by(60) {
@@ -98,8 +100,8 @@ async fn a_lock_lost_with_its_connection_is_fenced() {
     let config = schema
         .config()
         .application_name(format!("late-{}", schema.name));
-    let late = PgRoomLocks::open(config).await.unwrap();
-    let other = PgRoomLocks::open(schema.config()).await.unwrap();
+    let late = PostgresLocks::open(config).await.unwrap();
+    let other = PostgresLocks::open(schema.config()).await.unwrap();
     let lost = late.acquire(&"r".into()).await.unwrap();
     let mut admin = PgConnection::connect(&schema.url).await.unwrap();
     let cut = format!(

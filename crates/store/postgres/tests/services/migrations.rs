@@ -7,7 +7,7 @@ use roomkit_core::ErrorKind;
 use roomkit_core::model::Room;
 use roomkit_core::store::{ArchiveStore, EventSearch, EventStore, RoomPart, RoomStore};
 use roomkit_store_postgres::migrations::{MIGRATIONS, Migration};
-use roomkit_store_postgres::{PgRoomLocks, PostgresStore};
+use roomkit_store_postgres::{PostgresLocks, PostgresStore};
 
 use crate::support::{TestSchema, now, say, whole_timeline};
 
@@ -110,7 +110,10 @@ async fn any_number_may_migrate_at_once() {
         let schema = Arc::clone(&schema);
         tokio::spawn(async move {
             if number % 3 == 0 {
-                PgRoomLocks::open(schema.config()).await.map(drop).unwrap();
+                PostgresLocks::open(schema.config())
+                    .await
+                    .map(drop)
+                    .unwrap();
             } else {
                 schema.open().await;
             }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use roomkit_core::RoomKit;
 use roomkit_core::model::{ChannelType, InboundMessage};
 use roomkit_core::store::{EventStore, RoomStore};
-use roomkit_store_postgres::PgRoomLocks;
+use roomkit_store_postgres::PostgresLocks;
 use roomkit_testkit::MockChannel;
 
 use crate::support::{TestSchema, whole_timeline};
@@ -18,7 +18,9 @@ const MESSAGES: usize = 6;
 async fn kit(schema: &TestSchema, locks: bool) -> RoomKit {
     let builder = RoomKit::builder().store(Arc::new(schema.open().await));
     let builder = if locks {
-        builder.locks(Arc::new(PgRoomLocks::open(schema.config()).await.unwrap()))
+        builder.locks(Arc::new(
+            PostgresLocks::open(schema.config()).await.unwrap(),
+        ))
     } else {
         builder.allow_in_process_locks()
     };
