@@ -398,7 +398,7 @@ impl AddMember {
             person.identity_id = Some(identity.clone());
             person.candidates = None;
             person.resolved_at = Some(inner.clock.now());
-            person.resolved_by = Some("manual".to_owned());
+            person.resolved_by = Some(admit::BY_HAND.to_owned());
             marks.insert(admit::HAS_IDENTITIES, true);
         }
         if let Some(name) = &self.display_name {

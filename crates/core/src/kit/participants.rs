@@ -144,7 +144,7 @@ impl Rooms {
                     person.identity_id = Some(identity.id.clone());
                     person.candidates = None;
                     person.resolved_at = Some(inner.clock.now());
-                    person.resolved_by = Some("manual".to_owned());
+                    person.resolved_by = Some(admit::BY_HAND.to_owned());
                     if identity.display_name.is_some() {
                         person.display_name.clone_from(&identity.display_name);
                     }
@@ -155,7 +155,7 @@ impl Rooms {
                         what: "is identified",
                         data: Metadata::new()
                             .with("identity_id", identity.id.as_str())
-                            .with("resolved_by", "manual"),
+                            .with("resolved_by", admit::BY_HAND),
                     };
                     let marks = Metadata::new().with(admit::HAS_IDENTITIES, true);
                     Ok((Change::Told(person, told), marks))

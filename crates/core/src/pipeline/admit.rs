@@ -27,6 +27,9 @@ pub(crate) const HAS_BANS: &str = "_bans";
 /// The mark of a room in which the application has said who somebody is.
 pub(crate) const HAS_IDENTITIES: &str = "_identities";
 
+/// What settles who a participant is where it is neither the resolver nor a hook.
+pub(crate) const BY_HAND: &str = "manual";
+
 /// The channels over which a sender with a participant's own id is that participant.
 const NAMED_OVER: &str = "_named_over";
 
@@ -143,7 +146,7 @@ pub(super) fn is_named(
     let is_bound =
         binding.is_some_and(|binding| binding.participant_id.as_ref() == Some(&known.id));
     // Resolution finds people by their addresses, and says nothing of who sends under their id.
-    let by_resolution = known.resolved_by.as_deref() == Some("auto");
+    let by_resolution = known.resolved_by.as_deref().is_some_and(|by| by != BY_HAND);
     is_bound
         || lists(&known.metadata, NAMED_OVER, channel)
         || (!by_resolution && is_tied(known, channel))

@@ -1,6 +1,9 @@
 //! How far channels have read, and what they have not.
 
-use roomkit_core::model::{DeleteContent, InboundMessage, TextContent};
+use roomkit_core::model::{
+    ChannelType, DeleteContent, EventContent, EventSource, EventStatus, InboundMessage, RoomEvent,
+};
+use roomkit_core::store::RoomCommit;
 use roomkit_core::{EventDraft, RoomKit};
 
 use super::support::{Transport, room_of, say, shared};
@@ -74,18 +77,30 @@ async fn what_a_channel_may_not_see_and_what_was_deleted_is_not_unread() {
     assert_eq!(unread(&kit).await, (0, 0));
 }
 
+/// Stores this many events of channel `a`, without their pass.
+async fn fill(kit: &RoomKit, events: u64) {
+    for _ in 0..events {
+        let room = kit.store().room(&"r".into()).await.unwrap().unwrap();
+        let source = EventSource::new("a", ChannelType::Websocket);
+        let mut event = RoomEvent::new("r", source, EventContent::text("x"), kit.now());
+        event.index = room.room.next_index();
+        event.status = EventStatus::Delivered;
+        let mut commit = RoomCommit::new("r".into(), Some(room.version), kit.now());
+        commit.event = Some(event.into());
+        kit.store().commit(commit.into()).await.unwrap();
+    }
+}
+
 #[tokio::test]
 async fn many_unread_events_are_counted_over_pages_up_to_a_bound() {
     let kit = kit_of_two().await;
-    for _ in 0..1_203 {
-        kit.send_event("r", "a", TextContent::new("x"))
-            .await
-            .unwrap();
-    }
+    fill(&kit, 1_203).await;
     assert_eq!(unread(&kit).await, (0, 1_203));
-    let third = kit.timeline("r", 4, 1).await.unwrap().remove(0);
-    kit.mark_read("r", "b", &third.id).await.unwrap();
+    let fifth = kit.timeline("r", 4, 1).await.unwrap().remove(0);
+    kit.mark_read("r", "b", &fifth.id).await.unwrap();
     assert_eq!(unread(&kit).await, (0, 1_200));
+    fill(&kit, 900).await;
+    assert_eq!(unread(&kit).await, (0, 2_000), "no more are looked at");
 }
 
 #[tokio::test]
