@@ -170,7 +170,7 @@ impl RoomContext {
     }
 
     /// Whether the reader of this context may see an event; a context without reader sees all.
-    fn shows(&self, event: &RoomEvent) -> bool {
+    pub(crate) fn shows(&self, event: &RoomEvent) -> bool {
         let Some(reader) = &self.reader else {
             return true;
         };

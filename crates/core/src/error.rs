@@ -200,6 +200,13 @@ impl Error {
         )
     }
 
+    pub(crate) fn not_admitted(room: &impl fmt::Display) -> Self {
+        Self::new(
+            ErrorKind::ParticipantNotAdmitted,
+            format!("the participant is banned from room {room}"),
+        )
+    }
+
     pub(crate) fn not_attached(channel: &impl fmt::Display, room: &impl fmt::Display) -> Self {
         Self::new(
             ErrorKind::ChannelNotFound,

@@ -24,7 +24,7 @@ pub use draft::EventDraft;
 pub use error::{Error, ErrorKind, Result};
 pub use identity::IdentityResolver;
 pub use kit::{
-    AttachChannel, CloseReport, DeliveryHandle, RoomKit, RoomKitBuilder, RoomOptions, Rooms,
-    SendEvent, WeakKit,
+    AddMember, AttachChannel, CloseReport, DeleteEvent, DeliveryHandle, RoomKit, RoomKitBuilder,
+    RoomOptions, Rooms, SendEvent, UpdateEvent, WeakKit,
 };
 pub use pipeline::{LoopGuard, Refusal};

@@ -6,12 +6,13 @@
 //! |---|---|---|
 //! | [`OnIdentityAmbiguous`], [`OnIdentityUnknown`] | the resolver does not settle who sent it | decide |
 //! | [`BeforeBroadcast`] | under the room's lock, before it is stored | decide; [`observe`](crate::RoomKit::observe) sees what was stored |
-//! | [`OnEventUpdated`], [`OnEventDeleted`] | an edit or a delete has changed an earlier event | look on |
+//! | [`OnEventUpdated`], [`OnEventDeleted`] | an edit, a delete or the application has changed an earlier event | look on |
 //! | [`OnTaskCreated`] | a hook's or channel's task is stored | look on |
 //! | [`AfterBroadcast`] | every channel is done with it | look on |
 //! | [`OnError`] | an agent failed to answer it | look on |
 //! | [`OnRoomCreated`], [`OnRoomClosed`] | a room began or ended | look on |
 //! | [`OnChannelAttached`], [`OnChannelDetached`], [`OnChannelMuted`], [`OnChannelUnmuted`] | a binding changed | look on |
+//! | [`OnParticipantJoined`], [`OnParticipantLeft`], [`OnParticipantUpdated`], [`OnParticipantIdentified`] | a member was added, removed or banned, renamed or given a role, identified by hand | look on |
 //!
 //! Every other point is run by what its name is about: a channel, a transport or an agent calls
 //! [`Rooms::run_hooks`](crate::Rooms::run_hooks) with it, as anyone may with a point of their own. A

@@ -98,13 +98,13 @@ observer_points! {
     OnRoomPaused(Arc<RoomEvent>, source_of);
     /// A room was closed.
     OnRoomClosed(Arc<RoomEvent>, source_of);
-    /// A participant was identified.
+    /// The application has said who a participant is.
     OnParticipantIdentified(Arc<RoomEvent>, source_of);
     /// A member was added.
     OnParticipantJoined(Arc<RoomEvent>, source_of);
-    /// A member was removed.
+    /// A member was removed or banned.
     OnParticipantLeft(Arc<RoomEvent>, source_of);
-    /// A member was renamed.
+    /// A member was renamed, has another role, or is no longer banned; the code says which.
     OnParticipantUpdated(Arc<RoomEvent>, source_of);
     /// A proactive delivery is about to start.
     BeforeDeliver(Arc<RoomEvent>, source_of);

@@ -56,13 +56,13 @@ triggers! {
     OnIdentityAmbiguous = "on_identity_ambiguous",
     /// No identity matches a sender.
     OnIdentityUnknown = "on_identity_unknown",
-    /// A participant was identified.
+    /// The application has said who a participant is.
     OnParticipantIdentified = "on_participant_identified",
     /// A member was added.
     OnParticipantJoined = "on_participant_joined",
-    /// A member was removed.
+    /// A member was removed or banned.
     OnParticipantLeft = "on_participant_left",
-    /// A member was renamed.
+    /// A member was renamed, has another role, or is no longer banned; the code says which.
     OnParticipantUpdated = "on_participant_updated",
     /// A task was stored.
     OnTaskCreated = "on_task_created",

@@ -1,6 +1,6 @@
 //! Attaching channels to rooms, and the locked commit that every change of a room goes through.
 
-use std::future::IntoFuture;
+use std::future::{Future, IntoFuture, ready};
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -316,16 +316,35 @@ pub(super) async fn under_lock(
     room: &RoomId,
     mut decide: impl FnMut(&RoomSnapshot) -> Result<Option<RoomCommit>>,
 ) -> Result<RoomSnapshot> {
+    let nothing = || ready(Ok(()));
+    let decide = |snapshot: &RoomSnapshot, ()| Ok(((), decide(snapshot)?));
+    let (snapshot, ()) = under_lock_reading(inner, scope, room, nothing, decide).await?;
+    Ok(snapshot)
+}
+
+/// As [`under_lock`], for what is decided on more than the room: `read` says what that is. What
+/// `decide` says beside the commit comes back with the room.
+pub(super) async fn under_lock_reading<R, T, Fut>(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    room: &RoomId,
+    read: impl Fn() -> Fut,
+    mut decide: impl FnMut(&RoomSnapshot, R) -> Result<(T, Option<RoomCommit>)>,
+) -> Result<(RoomSnapshot, T)>
+where
+    Fut: Future<Output = Result<R>>,
+{
     let lock = lock_room(inner, room).await?;
     for _ in 0..MOST_CONFLICTS {
         let snapshot = inner.visible_room(scope, room).await?;
-        let Some(mut commit) = decide(&snapshot)? else {
-            return Ok(snapshot);
+        let (said, commit) = decide(&snapshot, read().await?)?;
+        let Some(mut commit) = commit else {
+            return Ok((snapshot, said));
         };
         commit.fencing = lock.token();
         match inner.store.commit(commit.into()).await {
             Err(error) if error.kind() == ErrorKind::VersionConflict => {}
-            receipt => return Ok(receipt?.into_first()),
+            receipt => return Ok((receipt?.into_first(), said)),
         }
     }
     Err(Error::new(

@@ -5,14 +5,20 @@
 pub(crate) mod attach;
 mod bindings;
 mod builder;
+mod changes;
 mod channels;
 mod close;
 mod events;
 pub(crate) mod flow;
 mod hooks;
 mod inbound;
+mod member_change;
+mod members;
+mod participants;
+mod reading;
 mod realtime;
 mod rooms;
+mod threads;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -26,9 +32,11 @@ use futures_util::future::BoxFuture;
 
 pub use attach::AttachChannel;
 pub use builder::RoomKitBuilder;
+pub use changes::{DeleteEvent, UpdateEvent};
 pub use close::CloseReport;
 pub use events::SendEvent;
 pub use inbound::DeliveryHandle;
+pub use members::AddMember;
 pub use rooms::RoomOptions;
 
 use self::builder::Settings;

@@ -31,7 +31,7 @@ string_enum! {
         ParticipantLeft = "participant_left",
         /// It is now known who a participant is.
         ParticipantIdentified = "participant_identified",
-        /// How a participant is shown has changed, such as its display name.
+        /// A participant has another name or role, or is no longer banned.
         ParticipantUpdated = "participant_updated",
         /// A channel was attached to the room.
         ChannelAttached = "channel_attached",

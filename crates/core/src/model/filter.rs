@@ -54,11 +54,28 @@ impl EventFilter {
         }
     }
 
-    /// Checks the span of time.
+    /// Only the replies of one thread, by its root.
+    pub fn of_thread(root: impl Into<EventId>) -> Self {
+        Self {
+            parent_event_id: Some(root.into()),
+            ..Self::default()
+        }
+    }
+
+    /// Only what belongs to no thread of another event: roots, and events without replies.
+    pub fn top_level() -> Self {
+        Self {
+            top_level_only: true,
+            ..Self::default()
+        }
+    }
+
+    /// Checks that the conditions can be met together.
     ///
     /// # Errors
     ///
-    /// [`ValidationError`] when `after_time` is not before `before_time`.
+    /// [`ValidationError`] when `after_time` is not before `before_time`, or when a thread is looked for
+    /// at the top.
     pub fn validate(&self) -> Result<(), ValidationError> {
         if let (Some(after), Some(before)) = (self.after_time, self.before_time)
             && after >= before
@@ -66,6 +83,12 @@ impl EventFilter {
             return Err(ValidationError::new(
                 "after_time",
                 "must be before before_time",
+            ));
+        }
+        if self.top_level_only && self.parent_event_id.is_some() {
+            return Err(ValidationError::new(
+                "top_level_only",
+                "cannot hold together with parent_event_id",
             ));
         }
         Ok(())

@@ -43,7 +43,7 @@ pub struct Participant {
     /// When they entered the room.
     #[serde(with = "time")]
     pub joined_at: DateTime<Utc>,
-    /// The integrator's own data.
+    /// The integrator's own data. Keys that begin with `_` are the framework's.
     pub metadata: Metadata,
 }
 

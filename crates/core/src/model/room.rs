@@ -32,7 +32,7 @@ pub struct Room {
     pub timers: RoomTimers,
     /// Which agents a message of another agent asks to act. Default: all.
     pub agent_response_policy: AgentResponsePolicy,
-    /// The integrator's own data.
+    /// The integrator's own data. Keys that begin with `_` are the framework's.
     pub metadata: Metadata,
     /// How many events were ever committed, deleted ones included.
     pub event_count: u64,

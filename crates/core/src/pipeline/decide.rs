@@ -1,11 +1,11 @@
-//! The judgement on an event, in the one order that nothing changes: status, repeat, edit or
+//! The judgement on an event, in the one order that nothing changes: status, repeat, sender, edit or
 //! delete, chain depth, hooks, the source's right to write.
 
 use std::pin::pin;
 use std::sync::Arc;
 
 use super::pass::{Block, Hooked, Origin, Pass};
-use super::{Refusal, Scope, edit, gate, identify};
+use super::{Refusal, Scope, admit, edit, gate, identify};
 use crate::error::{Error, Result};
 use crate::hook::{BeforeBroadcast, HookVerdict};
 use crate::kit::{Inner, attach};
@@ -42,6 +42,11 @@ pub(super) async fn decide(
         && let Some(outcome) = inner.store.idempotent_outcome(room_id, key).await?
     {
         return Ok(Decision::Repeated(outcome));
+    }
+    if admit::is_a_question(inner, &room.room, pass)
+        && let Some(refusal) = Box::pin(admit::admit(inner, &room, pass)).await?
+    {
+        return Ok(Decision::Refused(refusal));
     }
     if let Some(attached) = attach_unbound(inner, &room, pass).await? {
         room = attached;
@@ -92,6 +97,10 @@ async fn normalise(inner: &Inner, room: &RoomId, pass: &mut Pass) -> Result<()> 
         return Ok(());
     };
     let parent = inner.store.event(room, parent).await?;
+    if parent.is_none() {
+        // A reference that leads nowhere must not lose what was said: it stands at the top.
+        tracing::warn!(room_id = %room, event_id = %pass.draft.id, "parent event not found");
+    }
     let root = parent.map(|parent| parent.parent_event_id.clone().unwrap_or(parent.id.clone()));
     if root != pass.draft.parent_event_id {
         pass.draft.edit().parent_event_id = root;

@@ -24,6 +24,7 @@ pub(crate) async fn accept(
     match pass::run(inner, scope, &room, pass, Budget::new(inner)).await? {
         Outcome::Committed(committed, added) => Ok(accepted(inner, scope, room, committed, added)),
         Outcome::Refused(Refusal::RoomClosed) => Err(Error::room_closed(&room)),
+        Outcome::Refused(Refusal::ParticipantNotAdmitted) => Err(Error::not_admitted(&room)),
         Outcome::Refused(refusal) => Err(Error::new(
             ErrorKind::Refused(refusal),
             format!("event for room {room} was refused"),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Refusal;
+use super::{Refusal, admit};
 use crate::draft::EventDraft;
 use crate::error::Result;
 use crate::kit::Inner;
@@ -16,7 +16,7 @@ use crate::store::RoomSnapshot;
 const EDIT_BY_SYSTEM: &str = "system";
 
 /// The event that an edit or delete is about.
-pub(super) fn target_of(content: &EventContent) -> Option<&EventId> {
+pub(crate) fn target_of(content: &EventContent) -> Option<&EventId> {
     match content {
         EventContent::Edit(edit) => Some(&edit.target_event_id),
         EventContent::Delete(delete) => Some(&delete.target_event_id),
@@ -75,7 +75,7 @@ pub(super) fn apply(target: &RoomEvent, change: &RoomEvent) -> RoomEvent {
 }
 
 /// Whether a hook has left an edit or delete about the same event; nothing else is of use.
-pub(super) fn still_about(before: &EventContent, after: &EventContent) -> Result<(), String> {
+pub(crate) fn still_about(before: &EventContent, after: &EventContent) -> Result<(), String> {
     let same_kind = std::mem::discriminant(before) == std::mem::discriminant(after);
     match (target_of(before), target_of(after)) {
         (None, None) => Ok(()),
@@ -166,7 +166,7 @@ async fn tied_to_one(
     let identified = |participant: &Participant, source: &EventSource| {
         participant.identification == IdentificationStatus::Identified
             && participant.identity_id.is_some()
-            && participant.connected_via.contains(&source.channel_id)
+            && admit::is_tied(participant, &source.channel_id)
     };
     Ok(sender.identity_id == author.identity_id
         && identified(&sender, &draft.source)

@@ -3,8 +3,8 @@
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::Refusal;
 use super::pass::{Origin, Pass};
+use super::{Refusal, admit};
 use crate::channel::Channel;
 use crate::context::RoomContext;
 use crate::error::Result;
@@ -96,7 +96,12 @@ async fn is_a_question(
         return Ok(false);
     }
     let known = context.participant(sender).await?;
-    Ok(known.is_none_or(|known| known.identification != IdentificationStatus::Identified))
+    let binding = context.binding(channel.id());
+    let answers = |known: Participant| {
+        admit::is_identified(&known)
+            && admit::is_named(&known, channel.id(), binding.map(|binding| &**binding))
+    };
+    Ok(!known.is_some_and(answers))
 }
 
 /// Asks the resolver; one that fails or takes too long does not know the sender (RFC §11.5).
@@ -205,6 +210,9 @@ fn identified(inner: &Arc<Inner>, context: &RoomContext, pass: &mut Pass, identi
     person.display_name.clone_from(&identity.display_name);
     person.resolved_at = Some(context.now());
     person.resolved_by = Some("auto".to_owned());
+    if pass.draft.source.participant_id.as_ref() == Some(&id) {
+        admit::name(&mut person, &pass.draft.source.channel_id);
+    }
     pass.draft.edit().source.participant_id = Some(id.clone());
     set_person(pass, person);
     inner.emit(FrameworkEventType::IdentityResolved, |event| {
@@ -223,19 +231,12 @@ pub(super) async fn recorded(
     let Some(mut known) = inner.store.participant(room, &person.id).await? else {
         return Ok(person.clone());
     };
-    for channel in &person.connected_via {
-        if !known.connected_via.contains(channel) {
-            known.connected_via.push(channel.clone());
-        }
-    }
+    admit::merge_ties(&mut known, person);
     if known.display_name.is_none() {
         known.display_name.clone_from(&person.display_name);
     }
-    let is_identified = |person: &Participant| {
-        person.identification == IdentificationStatus::Identified && person.identity_id.is_some()
-    };
-    let is_settled = is_identified(&known)
-        && (!is_identified(person) || known.identity_id == person.identity_id);
+    let is_settled = admit::is_identified(&known)
+        && (!admit::is_identified(person) || known.identity_id == person.identity_id);
     if !is_settled {
         known.identification = person.identification;
         known.identity_id.clone_from(&person.identity_id);

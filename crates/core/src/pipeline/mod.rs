@@ -1,9 +1,10 @@
 //! The pipeline: the one way by which an event gets into a room, a file per stage (RFC §10).
 //!
 //! [`route`] finds the room, [`identify`] the sender; [`pass`] takes the room's lock, lets
-//! [`decide`] judge the event and commits it; [`plan`] says who gets it; [`deliver`] brings it
+//! [`decide`] judge the event, with [`admit`] its sender, and commits it; [`plan`] says who gets it; [`deliver`] brings it
 //! there in lanes, after the lock is released; [`reenter`] takes the answers back to [`pass`].
 
+pub(crate) mod admit;
 mod commit;
 mod decide;
 mod deliver;
@@ -25,8 +26,9 @@ pub(crate) mod direct;
 pub(crate) mod inbound;
 
 pub(crate) use commit::{lifecycle_event, system_event};
+pub(crate) use edit::{still_about, target_of};
 pub(crate) use lane::{LaneKey, Lanes};
-pub(crate) use notice::{announce_created, announce_lifecycle};
+pub(crate) use notice::{announce_created, announce_lifecycle, announce_member};
 pub(crate) use reenter::Cascade;
 pub(crate) use route::{RouteKey, check_id, create_room};
 

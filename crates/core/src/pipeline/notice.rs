@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::commit::system_event;
 use crate::context::RoomContext;
 use crate::hook::{
-    OnChannelAttached, OnChannelDetached, OnChannelMuted, OnChannelUnmuted, OnRoomCreated,
+    OnChannelAttached, OnChannelDetached, OnChannelMuted, OnChannelUnmuted,
+    OnParticipantIdentified, OnParticipantJoined, OnParticipantLeft, OnParticipantUpdated,
+    OnRoomCreated,
 };
 use crate::kit::Inner;
 use crate::model::{EventType, FrameworkEventType, Metadata, RoomEvent};
@@ -66,6 +68,20 @@ pub(crate) fn announce_lifecycle(inner: &Arc<Inner>, room: &RoomSnapshot, event:
         }
         EventType::ChannelMuted => inner.observe::<OnChannelMuted>(&context, event),
         EventType::ChannelUnmuted => inner.observe::<OnChannelUnmuted>(&context, event),
+        _ => {}
+    }
+}
+
+/// Tells of a committed change of a member.
+pub(crate) fn announce_member(inner: &Arc<Inner>, room: &RoomSnapshot, event: &Arc<RoomEvent>) {
+    let context = inner.context(room.clone());
+    match event.event_type {
+        EventType::ParticipantJoined => inner.observe::<OnParticipantJoined>(&context, event),
+        EventType::ParticipantLeft => inner.observe::<OnParticipantLeft>(&context, event),
+        EventType::ParticipantIdentified => {
+            inner.observe::<OnParticipantIdentified>(&context, event);
+        }
+        EventType::ParticipantUpdated => inner.observe::<OnParticipantUpdated>(&context, event),
         _ => {}
     }
 }

@@ -19,6 +19,8 @@ pub enum Refusal {
     IdentityRequiredForEdit,
     /// `identity_required_for_delete`: nobody in particular wants to delete. Nothing is stored.
     IdentityRequiredForDelete,
+    /// `participant_not_admitted`: the sender is banned from the room (RFC §5.5). Nothing is stored.
+    ParticipantNotAdmitted,
     /// `event_chain_depth_limit`: agents have answered agents often enough (RFC §8.3). Stored.
     EventChainDepthLimit,
     /// `source_muted`: the channel is muted, or its output is (RFC §7.2). Stored.
@@ -48,6 +50,7 @@ impl Refusal {
             Self::NotAuthorized => "not_authorized",
             Self::IdentityRequiredForEdit => "identity_required_for_edit",
             Self::IdentityRequiredForDelete => "identity_required_for_delete",
+            Self::ParticipantNotAdmitted => "participant_not_admitted",
             Self::EventChainDepthLimit => "event_chain_depth_limit",
             Self::SourceMuted => "source_muted",
             Self::SourceReadOnly => "source_read_only",

@@ -1,9 +1,10 @@
 //! A kit as a scenario describes it, with everything about it that can be observed.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use roomkit_core::hook::HookTrigger;
-use roomkit_core::model::{AgentResponsePolicy, ChannelType, RoomId};
+use roomkit_core::model::{AgentResponsePolicy, ChannelType, Identity, RoomId};
 use roomkit_core::{Error, RoomKit, RoomOptions};
 
 use super::clock::ScenarioClock;
@@ -13,7 +14,7 @@ use super::pieces;
 use super::run::attach;
 use super::scenario::{ChannelSpec, Kind, RoomSpec, Scenario};
 use crate::sync::Log;
-use crate::{MockChannel, ScriptRule, ScriptedAgent};
+use crate::{MockChannel, MockIdentityResolver, ScriptRule, ScriptedAgent};
 
 /// A kit and what it shows to the outside.
 #[derive(Debug)]
@@ -45,6 +46,14 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     if let Some(policy) = policy {
         builder = builder.agent_response_policy(policy);
     }
+    if let Some(identities) = &scenario.kit.identities {
+        let resolver = identities
+            .iter()
+            .fold(MockIdentityResolver::new(), |resolver, (address, id)| {
+                resolver.knows(address.as_str(), Identity::new(id.clone()))
+            });
+        builder = builder.identity(Arc::new(resolver));
+    }
     let mut stage = Stage {
         kit: builder.build().map_err(failed("the kit"))?,
         transports: Vec::new(),
@@ -63,6 +72,10 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     }
     for spec in &scenario.channels {
         stage.add_channel(spec)?;
+    }
+    for id in scenario.kit.identities.iter().flat_map(BTreeMap::values) {
+        let stored = stage.kit.store().put_identity(Identity::new(id.clone()));
+        stored.await.map_err(failed("an identity"))?;
     }
     let mut made = Vec::new();
     // No room can be there before these.

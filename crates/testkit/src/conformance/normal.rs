@@ -1,6 +1,7 @@
 //! What of a trace is compared, and in which form: two traces are equal when their normal forms are.
 //!
-//! - A key of a result, a delivery, a frame, a room or a timeline entry that is null counts as absent.
+//! - A key of a result, of a participant in one, a delivery, a frame, a room or a timeline entry that is
+//!   null counts as absent; in a result, so does an empty list.
 //! - A list that is absent from the trace or from a room counts as empty, and so does the list of a
 //!   channel under `heard`, `deliveries` and `frames`. `heard` and `framework_events` are sorted.
 //! - In content, at any depth, a key that is null or empty counts as absent.
@@ -24,7 +25,7 @@ pub(super) fn trace(trace: &Value) -> Value {
     }
     for (key, value) in map.iter_mut() {
         match key.as_str() {
-            "results" => each(value, drop_nulls),
+            "results" => each(value, result),
             "framework_events" => sort(value),
             "heard" => {
                 each(value, sort);
@@ -39,6 +40,15 @@ pub(super) fn trace(trace: &Value) -> Value {
         }
     }
     trace
+}
+
+fn result(result: &mut Value) {
+    drop_nulls(result);
+    let Value::Object(map) = result else { return };
+    if let Some(people) = map.get_mut("participants") {
+        each(people, drop_nulls);
+    }
+    map.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
 }
 
 fn room(room: &mut Value) {

@@ -64,7 +64,7 @@ async fn play(scenario: &Scenario) -> Result<Value, ConformanceError> {
 }
 
 /// Why a step has no result.
-enum Trouble {
+pub(super) enum Trouble {
     /// The call failed, which is a result too.
     Kit(Error),
     /// The step makes no sense.
@@ -158,6 +158,22 @@ impl Stage {
                 let time = seconds("settle", settle.seconds).map_err(Trouble::Scenario)?;
                 tokio::time::sleep(time).await;
             }
+            Step::AddMember(_)
+            | Step::EnsureParticipant(_)
+            | Step::RemoveMember(_)
+            | Step::BanMember(_)
+            | Step::UnbanMember(_)
+            | Step::RenameMember(_)
+            | Step::SetMemberRole(_)
+            | Step::ResolveParticipant(_)
+            | Step::Participants(_) => return self.people(step).await,
+            Step::MarkRead(_)
+            | Step::MarkAllRead(_)
+            | Step::Unread(_)
+            | Step::Thread(_)
+            | Step::TopLevel(_)
+            | Step::UpdateEvent(_)
+            | Step::DeleteEvent(_) => return self.events(step).await,
         }
         Ok(None)
     }
@@ -175,6 +191,13 @@ impl Stage {
         }
         message.idempotency_key.clone_from(&spec.idempotency_key);
         message.addressed_to.clone_from(&spec.addressed_to);
+        if let Some(parent) = spec.parent_index {
+            let room = match &message.room_id {
+                Some(room) => room.clone(),
+                None => self.only_room().await?,
+            };
+            message.parent_event_id = Some(self.event_at(&room, parent).await?);
+        }
         message.metadata = spec.metadata.clone();
         let result = self.kit.process_inbound(message).await?;
         Ok(json!({ "blocked": result.blocked, "reason": result.reason }))
@@ -183,25 +206,42 @@ impl Stage {
     async fn send_event(&self, spec: &SendEvent) -> Result<Value, Trouble> {
         let room = self.room(&spec.room).await?;
         let content = self.content(&spec.content, Some(&room)).await?;
-        let mut call = self.kit.send_event(room, &spec.channel, content);
+        let mut call = self.kit.send_event(room.clone(), &spec.channel, content);
         if let Some(agents) = &spec.addressed_to {
             call = call.addressed_to(agents.iter().cloned());
         }
         if let Some(visibility) = &spec.visibility {
             call = call.visibility(visibility.clone());
         }
+        if let Some(participant) = &spec.participant {
+            call = call.participant(participant);
+        }
+        if let Some(parent) = spec.parent_index {
+            call = call.parent(self.event_at(&room, parent).await?);
+        }
         Ok(json!({ "status": call.await?.status }))
     }
 
     /// The room that a step means: `<new N>` is the Nth that the scenario did not set up.
-    async fn room(&self, named: &RoomId) -> roomkit_core::Result<RoomId> {
+    pub(super) async fn room(&self, named: &RoomId) -> roomkit_core::Result<RoomId> {
         let rooms = trace::room_names(self).await?;
         let of_name = rooms.into_iter().find(|(_, name)| named == name.as_str());
         Ok(of_name.map_or_else(|| named.clone(), |(room, _)| room))
     }
 
+    /// The event with this index; an id that no event has, where the room has none there.
+    pub(super) async fn event_at(&self, room: &RoomId, index: u64) -> Result<EventId, Trouble> {
+        // A room that is not there is for the call to say.
+        let events = trace::timeline(&self.kit, room).await.unwrap_or_default();
+        let found = events.iter().find(|event| event.index == index);
+        Ok(found.map_or_else(
+            || EventId::from(format!("none-{index}")),
+            |event| event.id.clone(),
+        ))
+    }
+
     /// Content with the ids of the events that it names by index.
-    async fn content(
+    pub(super) async fn content(
         &self,
         content: &Content,
         room: Option<&RoomId>,

@@ -1,8 +1,11 @@
 //! A scenario's input as it stands in its file. Every key is known or the file is refused.
 
+use std::collections::BTreeMap;
+
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
-    EventType, Metadata, RateLimit, RetryPolicy, RoomId, Visibility,
+    EventType, IdentityId, Metadata, ParticipantId, ParticipantRole, RateLimit, RetryPolicy,
+    RoomId, Visibility,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,6 +52,8 @@ impl Scenario {
 pub(super) struct Kit {
     pub(super) max_chain_depth: Option<u32>,
     pub(super) agent_response_policy: Option<AgentResponsePolicy>,
+    /// Who is behind an address; with it the kit has a resolver.
+    pub(super) identities: Option<BTreeMap<String, IdentityId>>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -195,6 +200,22 @@ pub(super) enum Step {
     SetAgentResponsePolicy(SetPolicy),
     CancelAnswer(CancelAnswer),
     Settle(Settle),
+    AddMember(AddMember),
+    EnsureParticipant(EnsureParticipant),
+    RemoveMember(OfParticipant),
+    BanMember(OfParticipant),
+    UnbanMember(OfParticipant),
+    RenameMember(RenameMember),
+    SetMemberRole(SetMemberRole),
+    ResolveParticipant(ResolveParticipant),
+    Participants(OfRoom),
+    MarkRead(OfReading),
+    MarkAllRead(OfChannel),
+    Unread(OfChannel),
+    Thread(OfEvent),
+    TopLevel(OfRoom),
+    UpdateEvent(UpdateEvent),
+    DeleteEvent(DeleteEvent),
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -207,6 +228,7 @@ pub(super) struct Inbound {
     pub(super) event_type: Option<EventType>,
     pub(super) idempotency_key: Option<String>,
     pub(super) addressed_to: Option<Vec<ChannelId>>,
+    pub(super) parent_index: Option<u64>,
     #[serde(default)]
     pub(super) metadata: Metadata,
     #[serde(default)]
@@ -230,6 +252,8 @@ pub(super) struct SendEvent {
     pub(super) content: Content,
     pub(super) addressed_to: Option<Vec<ChannelId>>,
     pub(super) visibility: Option<Visibility>,
+    pub(super) participant: Option<ParticipantId>,
+    pub(super) parent_index: Option<u64>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -280,4 +304,88 @@ pub(super) struct CancelAnswer {
 #[serde(deny_unknown_fields)]
 pub(super) struct Settle {
     pub(super) seconds: f64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AddMember {
+    pub(super) room: RoomId,
+    pub(super) channel: ChannelId,
+    pub(super) participant: ParticipantId,
+    pub(super) display_name: Option<String>,
+    pub(super) role: Option<ParticipantRole>,
+    pub(super) identity: Option<IdentityId>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EnsureParticipant {
+    pub(super) room: RoomId,
+    pub(super) channel: ChannelId,
+    pub(super) participant: ParticipantId,
+    pub(super) display_name: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfParticipant {
+    pub(super) room: RoomId,
+    pub(super) participant: ParticipantId,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RenameMember {
+    pub(super) room: RoomId,
+    pub(super) participant: ParticipantId,
+    pub(super) display_name: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetMemberRole {
+    pub(super) room: RoomId,
+    pub(super) participant: ParticipantId,
+    pub(super) role: ParticipantRole,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ResolveParticipant {
+    pub(super) room: RoomId,
+    pub(super) participant: ParticipantId,
+    pub(super) identity: IdentityId,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfReading {
+    pub(super) room: RoomId,
+    pub(super) channel: ChannelId,
+    pub(super) index: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct OfEvent {
+    pub(super) room: RoomId,
+    pub(super) index: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UpdateEvent {
+    pub(super) room: RoomId,
+    pub(super) index: u64,
+    pub(super) content: Option<Content>,
+    pub(super) metadata: Option<Metadata>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DeleteEvent {
+    pub(super) room: RoomId,
+    pub(super) index: u64,
+    #[serde(default)]
+    pub(super) keep_replies: bool,
 }

@@ -42,6 +42,24 @@ shape!(ResultShape {
     status: Value,
     error: Value,
     cancelled: Value,
+    participants: Vec<PersonShape>,
+    unread: Value,
+    thread: Vec<Value>,
+    last_reply: Value,
+    top_level: Vec<Value>,
+    updated: Value,
+    versions: Value,
+    deleted: Vec<Value>,
+});
+
+shape!(PersonShape {
+    id: Value,
+    display_name: Value,
+    role: Value,
+    status: Value,
+    identification: Value,
+    identity: Value,
+    channels: Vec<Value>,
 });
 
 shape!(DeliveryShape {
@@ -83,6 +101,7 @@ shape!(EntryShape {
     chain_depth: Value,
     visibility: Value,
     addressed_to: Value,
+    parent: Value,
     content: serde_json::Map<String, Value>,
     metadata: serde_json::Map<String, Value>,
 });

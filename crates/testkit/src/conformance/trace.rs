@@ -123,6 +123,7 @@ fn show_event(event: &RoomEvent, indexes: &Indexes) -> Value {
         "chain_depth": event.chain_depth,
         "visibility": event.visibility,
         "addressed_to": event.addressed_to,
+        "parent": event.parent_event_id.as_ref().map(|id| shown_by_index(id.as_str(), indexes)),
         "content": show_content(&event.content, indexes),
         "metadata": event.metadata,
     })
@@ -133,6 +134,12 @@ pub(super) fn show_content(content: &EventContent, indexes: &Indexes) -> Value {
     let mut value = serde_json::to_value(content).unwrap_or_default();
     name_by_index(&mut value, indexes);
     value
+}
+
+/// An event as `#index`; the id of an event that is nowhere is `#gone`, since none is known beforehand.
+fn shown_by_index(id: &str, indexes: &Indexes) -> String {
+    let index = indexes.get(id);
+    index.map_or_else(|| "#gone".to_owned(), |index| format!("#{index}"))
 }
 
 /// Shows `target_event_id` as `#index`; the id of an event that is nowhere stays.

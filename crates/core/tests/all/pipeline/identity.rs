@@ -147,3 +147,143 @@ async fn a_hook_about_a_stranger_that_fails_is_told_of() {
         );
     }
 }
+
+/// Knows a sender by address, and nobody else.
+#[derive(Debug)]
+struct Knows(&'static str, &'static str);
+
+#[async_trait]
+impl IdentityResolver for Knows {
+    async fn resolve(
+        &self,
+        message: &InboundMessage,
+        _context: &RoomContext,
+    ) -> Result<IdentityResult> {
+        let knows = message.sender_id == *self.0;
+        Ok(if knows {
+            IdentityResult::identified(Identity::new(self.1))
+        } else {
+            IdentityResult::unknown()
+        })
+    }
+}
+
+fn knowing(address: &'static str, identity: &'static str) -> RoomKit {
+    RoomKit::builder()
+        .identity(Arc::new(Knows(address, identity)))
+        .build()
+        .unwrap()
+}
+
+/// Whose message it became.
+async fn author(kit: &RoomKit, channel: &str, sender: &str) -> String {
+    let said = kit.process_inbound(say(channel, sender, "hi")).await;
+    let source = said.unwrap().event.unwrap().source.clone();
+    source.participant_id.unwrap().to_string()
+}
+
+async fn edits(kit: &RoomKit, channel: &str, sender: &str, index: usize) -> Option<String> {
+    let target = kit.timeline("r", index, 1).await.unwrap()[0].id.clone();
+    let edit = EventContent::edit(target, EventContent::text("changed"));
+    let edit = InboundMessage::new(channel, sender, edit).in_room("r");
+    kit.process_inbound(edit).await.unwrap().reason
+}
+
+async fn two_channels(kit: &RoomKit) {
+    let sms = Transport::new("sms").of_type(ChannelType::Sms);
+    room_of(kit, vec![shared(&sms), shared(&Transport::new("ws"))]).await;
+}
+
+#[tokio::test]
+async fn a_sender_who_has_the_id_of_a_known_person_is_somebody_else() {
+    let kit = knowing("+1", "alice");
+    two_channels(&kit).await;
+    assert_eq!(author(&kit, "sms", "+1").await, "alice");
+    assert_eq!(author(&kit, "ws", "alice").await, "ws:alice");
+    // Also over the very channel by which the person was found: that was by another address.
+    assert_eq!(author(&kit, "sms", "alice").await, "sms:alice");
+    let alice = person(&kit).await;
+    assert_eq!(alice.connected_via, ["sms"]);
+    let other = kit.participant("r", "ws:alice").await.unwrap();
+    assert_eq!((other.identity_id, other.connected_via.len()), (None, 1));
+
+    let not_theirs = Some("not_original_author");
+    assert_eq!(edits(&kit, "ws", "alice", 2).await.as_deref(), not_theirs);
+    assert_eq!(edits(&kit, "sms", "alice", 2).await.as_deref(), not_theirs);
+    assert_eq!(edits(&kit, "sms", "+1", 3).await.as_deref(), not_theirs);
+    assert_eq!(edits(&kit, "sms", "+1", 2).await, None);
+    assert_eq!(edits(&kit, "ws", "alice", 3).await, None, "their own");
+}
+
+#[tokio::test]
+async fn who_had_the_id_before_it_was_known_is_not_taken_for_the_person() {
+    let kit = knowing("+1", "alice");
+    two_channels(&kit).await;
+    assert_eq!(author(&kit, "ws", "alice").await, "alice");
+    assert_eq!(author(&kit, "sms", "+1").await, "alice");
+    assert_eq!(author(&kit, "ws", "alice").await, "ws:alice");
+    let not_theirs = Some("not_original_author");
+    assert_eq!(edits(&kit, "ws", "alice", 3).await.as_deref(), not_theirs);
+    assert_eq!(edits(&kit, "sms", "+1", 2).await.as_deref(), not_theirs);
+    assert_eq!(edits(&kit, "sms", "+1", 3).await, None);
+}
+
+/// The application's word that a channel leads to the participant counts, whenever it is given.
+#[tokio::test]
+async fn a_channel_that_the_application_has_named_leads_to_the_person() {
+    let kit = knowing("+1", "alice");
+    two_channels(&kit).await;
+    kit.add_member("r", "ws", "alice").await.unwrap();
+    assert_eq!(author(&kit, "sms", "+1").await, "alice");
+    assert_eq!(author(&kit, "ws", "alice").await, "alice");
+    assert_eq!(edits(&kit, "ws", "alice", 3).await, None);
+
+    let kit = knowing("+1", "alice");
+    two_channels(&kit).await;
+    assert_eq!(author(&kit, "sms", "+1").await, "alice");
+    assert_eq!(author(&kit, "ws", "alice").await, "ws:alice");
+    kit.ensure_participant("r", "ws", "alice", None)
+        .await
+        .unwrap();
+    assert_eq!(author(&kit, "ws", "alice").await, "alice");
+
+    let kit = knowing("+1", "alice");
+    two_channels(&kit).await;
+    assert_eq!(author(&kit, "sms", "+1").await, "alice");
+    kit.attach_channel("r", "ws")
+        .participant("alice")
+        .await
+        .unwrap();
+    assert_eq!(author(&kit, "ws", "alice").await, "alice");
+}
+
+/// Whom the resolver knows under the participant's own id needs no second answer.
+#[tokio::test]
+async fn an_id_that_the_resolver_knows_is_the_persons_own() {
+    let kit = knowing("alice", "alice");
+    two_channels(&kit).await;
+    for channel in ["ws", "ws", "sms", "ws"] {
+        assert_eq!(author(&kit, channel, "alice").await, "alice");
+    }
+    assert_eq!(person(&kit).await.connected_via, ["ws", "sms"]);
+    assert_eq!(edits(&kit, "sms", "alice", 2).await, None);
+}
+
+/// Without a resolver it is the application that says who somebody is.
+#[tokio::test]
+async fn a_known_member_is_not_everybody_with_the_same_id() {
+    let kit = RoomKit::new();
+    two_channels(&kit).await;
+    kit.add_member("r", "sms", "alice")
+        .identity("id-1")
+        .await
+        .unwrap();
+    assert_eq!(author(&kit, "sms", "alice").await, "alice");
+    assert_eq!(author(&kit, "ws", "alice").await, "ws:alice");
+    let not_theirs = Some("not_original_author");
+    assert_eq!(edits(&kit, "ws", "alice", 3).await.as_deref(), not_theirs);
+    kit.ensure_participant("r", "ws", "alice", None)
+        .await
+        .unwrap();
+    assert_eq!(edits(&kit, "ws", "alice", 3).await, None);
+}

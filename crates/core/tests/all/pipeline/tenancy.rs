@@ -1,6 +1,8 @@
 //! A room of another organisation is not found, by whatever call.
 
-use roomkit_core::model::{Access, AgentResponsePolicy, InboundMessage, Metadata, TextContent};
+use roomkit_core::model::{
+    Access, AgentResponsePolicy, Identity, InboundMessage, Metadata, ParticipantRole, TextContent,
+};
 use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
 use roomkit_core::{RoomKit, RoomOptions, Rooms};
 
@@ -46,6 +48,26 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.event("r", "e"),
         other.event_versions("r", "e"),
         other.history_for("r", "a", 9),
+        other.participants("r"),
+        other.participant("r", "u"),
+        other.members("r"),
+        other.is_member("r", "i"),
+        other.add_member("r", "a", "u"),
+        other.ensure_participant("r", "a", "u", None),
+        other.resolve_participant("r", "u", "i"),
+        other.remove_member("r", "u"),
+        other.ban_member("r", "u"),
+        other.unban_member("r", "u"),
+        other.rename_member("r", "u", "U"),
+        other.set_member_role("r", "u", ParticipantRole::Owner),
+        other.mark_read("r", "a", "e"),
+        other.mark_all_read("r", "a"),
+        other.unread_count("r", "a"),
+        other.read_markers("r"),
+        other.thread("r", "e", 0, 9),
+        other.thread_summaries("r", &["e".into()]),
+        other.update_event("r", "e").content(text()),
+        other.delete_event("r", "e"),
         other.tasks("r"),
         other.observations("r"),
         other.publish_typing("r", "u", true),
@@ -111,4 +133,23 @@ async fn a_search_finds_what_its_organisation_may_see() {
         long.to_string(),
         "invalid_input: text: has more than 64 words"
     );
+}
+
+/// A person is known within an organisation, and so is who somebody is in a room of it.
+#[tokio::test]
+async fn an_identity_of_another_organisation_is_not_found() {
+    let kit = RoomKit::new();
+    let acme = kit.org("acme");
+    acme.create_room("r").await.unwrap();
+    acme.ensure_participant("r", "sms", "u", None)
+        .await
+        .unwrap();
+    let mut identity = Identity::new("i");
+    identity.organization_id = Some("other".into());
+    kit.store().put_identity(identity.clone()).await.unwrap();
+    let unknown = acme.resolve_participant("r", "u", "i").await.unwrap_err();
+    assert_eq!(unknown.code(), "identity_not_found");
+    identity.organization_id = Some("acme".into());
+    kit.store().put_identity(identity).await.unwrap();
+    acme.resolve_participant("r", "u", "i").await.unwrap();
 }
