@@ -7,5 +7,6 @@ mod faults;
 mod locks;
 mod migrations;
 mod processes;
+mod races;
 mod support;
 mod texts;

@@ -1,0 +1,73 @@
+//! What meets in the server: an outcome is never taken for another's, and nothing stays behind.
+
+use std::time::Duration;
+
+use roomkit_core::model::Room;
+use roomkit_core::store::{EventStore, Expiry, RetentionAction, RetentionScope, RoomStore};
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection, Executor, Row};
+
+use crate::support::{TestSchema, now, say};
+
+async fn run(connection: &mut PgConnection, schema: &TestSchema, sql: &str) {
+    let sql = sql.replace("{s}", &format!("\"{}\"", schema.name));
+    let done = connection.execute(sqlx::raw_sql(AssertSqlSafe(sql)));
+    done.await.unwrap();
+}
+
+async fn number(connection: &mut PgConnection, schema: &TestSchema, sql: &str) -> i64 {
+    let sql = sql.replace("{s}", &format!("\"{}\"", schema.name));
+    let row = connection.fetch_one(AssertSqlSafe(sql)).await.unwrap();
+    row.try_get(0).unwrap()
+}
+
+/// How many connections of that name wait for a lock in the server.
+async fn waiting(name: &str) -> i64 {
+    let url = roomkit_test_services::database_url().unwrap();
+    let mut connection = PgConnection::connect(&url).await.unwrap();
+    let count = "SELECT count(*) FROM pg_stat_activity
+        WHERE application_name = $1 AND wait_event_type = 'Lock'";
+    let row = sqlx::query(count).bind(name).fetch_one(&mut connection);
+    row.await.unwrap().try_get(0).unwrap()
+}
+
+async fn until_waiting(name: &str, connections: i64) {
+    while waiting(name).await != connections {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn retention_that_meets_an_edit_leaves_no_earlier_version() {
+    for action in [RetentionAction::Delete, RetentionAction::Redact] {
+        let schema = TestSchema::new();
+        let config = schema.config().application_name(&schema.name);
+        let store = roomkit_store_postgres::PostgresStore::open(config)
+            .await
+            .unwrap();
+        store.create_room(Room::new("r", now())).await.unwrap();
+        say(&store, "r", "e0").await.unwrap();
+        // An edit of another process that is not committed yet.
+        let mut edit = PgConnection::connect(&schema.url).await.unwrap();
+        let begun = "BEGIN;
+            UPDATE {s}.event_sequences SET version = version + 1 WHERE room_id = 'r';
+            INSERT INTO {s}.event_versions (room_id, event_id, data, payload)
+            SELECT room_id, id, data, payload FROM {s}.events WHERE room_id = 'r' AND id = 'e0';
+            UPDATE {s}.events SET words = '{edited}' WHERE room_id = 'r' AND id = 'e0'";
+        run(&mut edit, &schema, begun).await;
+        let expiring = tokio::spawn({
+            let store = store.clone();
+            let expiry = Expiry {
+                rooms: RetentionScope::AllBut(std::collections::BTreeSet::new()),
+                before: now() + Duration::from_secs(1),
+                action,
+            };
+            async move { store.expire_events(&expiry, 10).await }
+        });
+        until_waiting(&schema.name, 1).await;
+        run(&mut edit, &schema, "COMMIT").await;
+        assert_eq!(expiring.await.unwrap().unwrap(), 1, "{action:?}");
+        let left = "SELECT count(*) FROM {s}.event_versions";
+        assert_eq!(number(&mut edit, &schema, left).await, 0, "{action:?}");
+    }
+}
