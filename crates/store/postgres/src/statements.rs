@@ -153,7 +153,7 @@ statements! {
     lock_room: "SELECT version FROM {s}.event_sequences WHERE room_id = $1 FOR NO KEY UPDATE";
     lock_rooms: "SELECT 1 FROM {s}.event_sequences WHERE room_id = ANY ($1)
         ORDER BY room_id FOR NO KEY UPDATE";
-    has_event: "SELECT 1 FROM {s}.events WHERE room_id = $1 AND id = $2";
+    has_event: "SELECT 1 FROM {s}.events WHERE room_id = $1 AND index = $2 AND id = $3";
     fence_room: "UPDATE {s}.event_sequences SET version = version + 1 WHERE room_id = $1";
 
     dump_participants: "DECLARE dump_participants NO SCROLL CURSOR FOR SELECT data, connected_via FROM {s}.participants

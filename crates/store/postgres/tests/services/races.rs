@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use roomkit_core::ErrorKind;
 use roomkit_core::model::Room;
-use roomkit_core::store::{EventStore, Expiry, RetentionAction, RetentionScope, RoomStore};
+use roomkit_core::store::{
+    ConversationStore, EventStore, Expiry, RetentionAction, RetentionScope, RoomStore,
+};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection, Executor, Row};
 
-use crate::support::{TestSchema, now, say};
+use crate::support::{TestSchema, commit, now, say, whole_timeline};
 
 async fn run(connection: &mut PgConnection, schema: &TestSchema, sql: &str) {
     let sql = sql.replace("{s}", &format!("\"{}\"", schema.name));
@@ -70,4 +73,32 @@ async fn retention_that_meets_an_edit_leaves_no_earlier_version() {
         let left = "SELECT count(*) FROM {s}.event_versions";
         assert_eq!(number(&mut edit, &schema, left).await, 0, "{action:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_lost_commit_is_not_taken_for_an_earlier_event_with_its_id() {
+    let schema = TestSchema::new();
+    let config = schema.config().application_name(&schema.name);
+    let store = roomkit_store_postgres::PostgresStore::open(config)
+        .await
+        .unwrap();
+    store.create_room(Room::new("r", now())).await.unwrap();
+    say(&store, "r", "e0").await.unwrap();
+    let mut holder = PgConnection::connect(&schema.url).await.unwrap();
+    let hold = "BEGIN; SELECT 1 FROM {s}.event_sequences WHERE room_id = 'r' FOR UPDATE";
+    run(&mut holder, &schema, hold).await;
+    let committing = tokio::spawn({
+        let store = store.clone();
+        async move { store.commit(commit("r", 1, 1, "e0").into()).await }
+    });
+    until_waiting(&schema.name, 1).await;
+    let cut = format!(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '{}'",
+        schema.name
+    );
+    run(&mut holder, &schema, &cut).await;
+    run(&mut holder, &schema, "COMMIT").await;
+    let error = committing.await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::VersionConflict, "{error:?}");
+    assert_eq!(whole_timeline(&store, "r").await, ["e0"]);
 }
