@@ -102,3 +102,41 @@ async fn a_lost_commit_is_not_taken_for_an_earlier_event_with_its_id() {
     assert_eq!(error.kind(), ErrorKind::VersionConflict, "{error:?}");
     assert_eq!(whole_timeline(&store, "r").await, ["e0"]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_that_go_away_leave_no_crowd_of_connections_in_the_server() {
+    let schema = TestSchema::new();
+    let config = schema
+        .config()
+        .application_name(&schema.name)
+        .max_connections(2);
+    let store = roomkit_store_postgres::PostgresStore::open(config)
+        .await
+        .unwrap();
+    store.create_room(Room::new("r", now())).await.unwrap();
+    let mut holder = PgConnection::connect(&schema.url).await.unwrap();
+    let hold = "BEGIN; SELECT 1 FROM {s}.event_sequences WHERE room_id = 'r' FOR UPDATE";
+    run(&mut holder, &schema, hold).await;
+    if number(
+        &mut holder,
+        &schema,
+        "SELECT current_setting('server_version_num')::bigint",
+    )
+    .await
+        < 140_000
+    {
+        return;
+    }
+    for _ in 0..8 {
+        let cut = tokio::time::timeout(
+            Duration::from_millis(100),
+            store.commit(commit("r", 0, 0, "e0").into()),
+        );
+        assert!(cut.await.is_err());
+    }
+    // Each of them waits for the room, with nobody to hear of it; the server finds that out.
+    let gone = tokio::time::timeout(Duration::from_secs(15), until_waiting(&schema.name, 0));
+    gone.await.expect("statements without a caller are at work");
+    run(&mut holder, &schema, "COMMIT").await;
+    assert_eq!(whole_timeline(&store, "r").await.len(), 0);
+}
