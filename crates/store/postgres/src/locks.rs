@@ -107,7 +107,7 @@ impl PostgresLocks {
     }
 
     async fn take(&self, room: &RoomId, until: Instant) -> Result<Grant> {
-        let number = self.schema.lock_number(room.as_str());
+        let number = self.schema.room_lock(room.as_str());
         let mut pause = FIRST_PAUSE;
         loop {
             let (answer, answered) = oneshot::channel();
@@ -284,7 +284,8 @@ impl Session {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                let connection = migrations::connect(&self.config, doing).await?;
+                let options = self.config.statement_options()?;
+                let connection = migrations::connect(options, &self.config, doing).await?;
                 self.number += 1;
                 info!(connection = self.number, "room locks are connected");
                 connection

@@ -62,7 +62,7 @@ impl Pool {
     /// A pool without any connection yet.
     pub(crate) fn new(config: &PostgresConfig) -> Result<Arc<Self>> {
         let pool = Arc::new(Self {
-            options: config.connect_options()?,
+            options: config.statement_options()?,
             idle: Mutex::default(),
             places: Arc::new(Semaphore::new(
                 usize::try_from(config.max_connections).unwrap_or(Semaphore::MAX_PERMITS),
