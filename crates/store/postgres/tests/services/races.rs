@@ -1,12 +1,15 @@
 //! What meets in the server: an outcome is never taken for another's, and nothing stays behind.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use roomkit_core::ErrorKind;
-use roomkit_core::model::Room;
+use futures_util::{StreamExt, TryStreamExt};
+use roomkit_core::model::{ChannelType, ReadMarker, Room, RoomId, Task};
 use roomkit_core::store::{
-    ConversationStore, EventStore, Expiry, RetentionAction, RetentionScope, RoomStore,
+    BindingChange, CommitBatch, ConversationStore, EventQuery, EventStore, Expiry, RetentionAction,
+    RetentionScope, RoomPart, RoomStore, RoomUpdate, Speaker,
 };
+use roomkit_core::{Error, ErrorKind};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection, Executor, Row};
 
@@ -61,7 +64,7 @@ async fn retention_that_meets_an_edit_leaves_no_earlier_version() {
         let expiring = tokio::spawn({
             let store = store.clone();
             let expiry = Expiry {
-                rooms: RetentionScope::AllBut(std::collections::BTreeSet::new()),
+                rooms: RetentionScope::AllBut(BTreeSet::new()),
                 before: now() + Duration::from_secs(1),
                 action,
             };
@@ -139,4 +142,136 @@ async fn callers_that_go_away_leave_no_crowd_of_connections_in_the_server() {
     gone.await.expect("statements without a caller are at work");
     run(&mut holder, &schema, "COMMIT").await;
     assert_eq!(whole_timeline(&store, "r").await.len(), 0);
+}
+
+/// One thing that somebody does to one of two rooms; what it meets is an answer like any other.
+async fn one_of_all(store: &dyn ConversationStore, turn: usize) -> Result<(), Error> {
+    let (room, other) = if turn % 2 == 0 { ("r", "s") } else { ("s", "r") };
+    let id: RoomId = room.into();
+    match turn / 2 % 10 {
+        0 | 1 => drop(store.create_room(Room::new(room, now())).await?),
+        2 => drop(store.delete_room(&id).await?),
+        3 => {
+            let marker = ReadMarker {
+                room_id: id,
+                channel_id: "a".into(),
+                index: u64::try_from(turn).unwrap(),
+                read_at: now(),
+            };
+            store.mark_read(marker).await?;
+        }
+        4 => {
+            let expiry = Expiry {
+                rooms: RetentionScope::AllBut(BTreeSet::new()),
+                before: now() + Duration::from_secs(1),
+                action: if turn % 4 == 0 {
+                    RetentionAction::Delete
+                } else {
+                    RetentionAction::Redact
+                },
+            };
+            store.expire_events(&expiry, 3).await?;
+        }
+        5 => {
+            let parts: Vec<RoomPart> = store.dump(&id).try_collect().await?;
+            store.delete_room(&id).await?;
+            if !parts.is_empty() {
+                let parts = futures_util::stream::iter(parts.into_iter().map(Ok));
+                store.restore(parts.boxed()).await?;
+            }
+        }
+        6 => drop(store.delete_participant(&id, &"p".into()).await?),
+        _ => {
+            let mut batch: Option<CommitBatch> = None;
+            for room in [room, other].into_iter().take(1 + turn % 3 % 2) {
+                let snapshot = store.room(&room.into()).await?;
+                let Some(snapshot) = snapshot else { continue };
+                let next = snapshot.room.next_index();
+                let mut part = commit(room, snapshot.version, next, &format!("e{turn}"));
+                part.speaker = Some(Speaker {
+                    participant_id: "p".into(),
+                    sender_id: "p".into(),
+                    channel_id: format!("c{}", turn % 3).into(),
+                    channel_type: ChannelType::Sms,
+                });
+                part.tasks.push(Task::new(room, "do it", now()));
+                part.bindings.push(BindingChange::Detach("d".into()));
+                let mut update = RoomUpdate::default();
+                update.merge_metadata.insert("turn", turn);
+                part.room = Some(Box::new(update));
+                if let Some(first) = snapshot.room.latest_index
+                    && let Some(old) = store
+                        .events(&room.into(), &EventQuery::last(1))
+                        .await?
+                        .pop()
+                    && old.index == first
+                {
+                    part.edited = Some(old);
+                }
+                batch = Some(match batch {
+                    Some(batch) => batch.and(part),
+                    None => part.into(),
+                });
+            }
+            if let Some(batch) = batch {
+                store.commit(batch).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_meets_leaves_nothing_of_a_room_that_is_gone() {
+    let schema = TestSchema::new();
+    let stores = [schema.open().await, schema.open().await];
+    let tasks = (0..8_usize).map(|task| {
+        let store = stores[task % 2].clone();
+        tokio::spawn(async move {
+            let mut done = 0;
+            for number in 0..150 {
+                let turn = (task * 7_919 + number * 104_729) % 1_000_003;
+                match one_of_all(&store, turn).await {
+                    Ok(()) => done += 1,
+                    Err(error) => assert!(
+                        matches!(
+                            error.kind(),
+                            ErrorKind::VersionConflict
+                                | ErrorKind::RoomNotFound
+                                | ErrorKind::RoomAlreadyExists
+                                | ErrorKind::EventNotFound
+                        ),
+                        "{error:?}"
+                    ),
+                }
+            }
+            done
+        })
+    });
+    let mut done = 0;
+    for task in tasks.collect::<Vec<_>>() {
+        done += task.await.unwrap();
+    }
+    assert!(done > 300, "{done}");
+    for room in ["r", "s"] {
+        stores[0].delete_room(&room.into()).await.unwrap();
+        assert!(stores[1].room(&room.into()).await.unwrap().is_none());
+    }
+    let mut connection = PgConnection::connect(&schema.url).await.unwrap();
+    for table in [
+        "rooms",
+        "event_sequences",
+        "events",
+        "event_versions",
+        "outcomes",
+        "participants",
+        "senders",
+        "bindings",
+        "tasks",
+        "read_markers",
+        "owed",
+    ] {
+        let left = format!("SELECT count(*) FROM {{s}}.{table}");
+        assert_eq!(number(&mut connection, &schema, &left).await, 0, "{table}");
+    }
 }
