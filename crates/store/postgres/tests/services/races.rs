@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::{StreamExt, TryStreamExt};
 use roomkit_core::model::{ChannelType, ReadMarker, Room, RoomId, Task};
 use roomkit_core::store::{
-    BindingChange, CommitBatch, ConversationStore, EventQuery, EventStore, Expiry, RetentionAction,
-    RetentionScope, RoomPart, RoomStore, RoomUpdate, Speaker,
+    ArchiveStore, BindingChange, CommitBatch, ConversationStore, EventQuery, EventStore, Expiry,
+    RetentionAction, RetentionScope, RoomPart, RoomStore, RoomUpdate, Speaker,
 };
 use roomkit_core::{Error, ErrorKind};
 use sqlx::postgres::PgConnection;
@@ -144,9 +144,35 @@ async fn callers_that_go_away_leave_no_crowd_of_connections_in_the_server() {
     assert_eq!(whole_timeline(&store, "r").await.len(), 0);
 }
 
+#[tokio::test]
+async fn a_restored_room_that_is_deleted_at_once_was_restored() {
+    let schema = TestSchema::new();
+    let store = schema.open().await;
+    store.create_room(Room::new("r", now())).await.unwrap();
+    say(&store, "r", "e0").await.unwrap();
+    let parts: Vec<RoomPart> = store.dump(&"r".into()).try_collect().await.unwrap();
+    store.delete_room(&"r".into()).await.unwrap();
+    schema
+        .run(
+            "CREATE FUNCTION {s}.gone() RETURNS trigger LANGUAGE plpgsql AS
+            'BEGIN PERFORM {s}.delete_room_1(NEW.room_id); RETURN NULL; END';
+            CREATE CONSTRAINT TRIGGER gone AFTER INSERT ON {s}.rooms
+            DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION {s}.gone()",
+        )
+        .await;
+    let parts = futures_util::stream::iter(parts.into_iter().map(Ok));
+    let restored = store.restore(parts.boxed()).await.unwrap();
+    assert_eq!(restored.room.event_count, 1);
+    assert!(store.room(&"r".into()).await.unwrap().is_none());
+}
+
 /// One thing that somebody does to one of two rooms; what it meets is an answer like any other.
 async fn one_of_all(store: &dyn ConversationStore, turn: usize) -> Result<(), Error> {
-    let (room, other) = if turn % 2 == 0 { ("r", "s") } else { ("s", "r") };
+    let (room, other) = if turn % 2 == 0 {
+        ("r", "s")
+    } else {
+        ("s", "r")
+    };
     let id: RoomId = room.into();
     match turn / 2 % 10 {
         0 | 1 => drop(store.create_room(Room::new(room, now())).await?),
