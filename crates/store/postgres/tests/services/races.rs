@@ -168,7 +168,7 @@ async fn a_restored_room_that_is_deleted_at_once_was_restored() {
 
 /// One thing that somebody does to one of two rooms; what it meets is an answer like any other.
 async fn one_of_all(store: &dyn ConversationStore, turn: usize) -> Result<(), Error> {
-    let (room, other) = if turn % 2 == 0 {
+    let (room, other) = if turn.is_multiple_of(2) {
         ("r", "s")
     } else {
         ("s", "r")
@@ -190,7 +190,7 @@ async fn one_of_all(store: &dyn ConversationStore, turn: usize) -> Result<(), Er
             let expiry = Expiry {
                 rooms: RetentionScope::AllBut(BTreeSet::new()),
                 before: now() + Duration::from_secs(1),
-                action: if turn % 4 == 0 {
+                action: if turn.is_multiple_of(4) {
                     RetentionAction::Delete
                 } else {
                     RetentionAction::Redact
