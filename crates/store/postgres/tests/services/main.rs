@@ -8,5 +8,6 @@ mod locks;
 mod migrations;
 mod processes;
 mod races;
+mod settings;
 mod support;
 mod texts;

@@ -137,7 +137,7 @@ async fn no_room_has_the_lock_of_the_schema() {
     let _held = locks.acquire(&"migrations".into()).await.unwrap();
     let mut steps = MIGRATIONS.to_vec();
     steps.push(Migration {
-        version: MIGRATIONS.len() as i32 + 1,
+        version: MIGRATIONS.last().unwrap().version + 1,
         name: "one more",
         sql: "CREATE TABLE {s}.more (x integer)",
     });
