@@ -1,6 +1,9 @@
 //! How times are written and read: RFC 3339 in UTC, with microseconds where there are any.
+//!
+//! RFC 3339 ends with the year 9999. A provider that counts milliseconds where seconds are meant is far
+//! beyond it, and what was written must be read again: other years have a sign, as in ISO 8601.
 
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
 use serde::{Deserializer, Serializer};
 
 use super::from_text::from_text;
@@ -20,8 +23,12 @@ pub(super) fn format(time: &DateTime<Utc>) -> String {
 
 /// Reads an RFC 3339 time; one without an offset is refused, because it names no instant.
 pub(super) fn parse(text: &str) -> Result<DateTime<Utc>, String> {
-    DateTime::parse_from_rfc3339(text)
-        .map(|time| time.with_timezone(&Utc))
+    let time = if text.starts_with(['+', '-']) {
+        text.parse::<DateTime<FixedOffset>>()
+    } else {
+        DateTime::parse_from_rfc3339(text)
+    };
+    time.map(|time| time.with_timezone(&Utc))
         .map_err(|_| format!("`{text}` is not {EXPECTING}"))
 }
 

@@ -125,7 +125,7 @@ impl Inner {
             return Ok(Settled::Refused(Error::room_not_found(room)));
         };
         let version = unsigned(column(row, 0)?);
-        let event_args = args.clone().id(event.id.as_str());
+        let event_args = args.clone().add(signed(event.index)).id(event.id.as_str());
         let there = tx
             .rows(&self.sql.has_event, event_args)
             .await

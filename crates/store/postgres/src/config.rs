@@ -270,6 +270,15 @@ impl PostgresConfig {
         Ok(())
     }
 
+    /// What the connections are made with on which rooms are read and changed.
+    ///
+    /// Every table is named with its schema. Else nothing but the server's own is looked at: a function
+    /// that anybody put into `public` would be called where it fits its arguments better.
+    pub(crate) fn statement_options(&self) -> Result<PgConnectOptions> {
+        let options = self.connect_options()?;
+        Ok(options.options([("search_path", "pg_catalog, pg_temp")]))
+    }
+
     /// What connections are made with.
     pub(crate) fn connect_options(&self) -> Result<PgConnectOptions> {
         use sqlx::ConnectOptions;
@@ -283,6 +292,14 @@ impl PostgresConfig {
             .options([
                 ("statement_timeout", timeout.as_str()),
                 ("client_min_messages", "warning"),
+                // A statement that waited for a row must see what it became.
+                ("default_transaction_isolation", "read committed"),
+                // A machine that is gone without a word keeps its locks for half a minute, not for
+                // the two hours that are usual.
+                ("tcp_keepalives_idle", "15"),
+                ("tcp_keepalives_interval", "5"),
+                ("tcp_keepalives_count", "3"),
+                ("tcp_user_timeout", "30000"),
                 // Every statement here has an index to go by. The planner would read a table whole that
                 // was small when it looked, dead rows included, or where it cannot know how few rows
                 // lie beyond a read marker.

@@ -5,7 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use roomkit_core::{Error, ErrorKind};
-use sqlx::postgres::PgDatabaseError;
+use sqlx::postgres::{PgDatabaseError, PgSeverity};
 
 /// What a call was about, for its errors and its log lines.
 #[derive(Debug, Clone, Copy)]
@@ -101,9 +101,10 @@ impl Failure {
         };
         // The server ended the connection: what it was at may be done.
         let lost = match error {
-            sqlx::Error::Database(_) => {
+            sqlx::Error::Database(error) => {
                 matches!(state, "57P01" | "57P02" | "57P03" | "57P04" | "57P05")
                     || state.starts_with("08")
+                    || is_fatal(error.as_ref())
             }
             sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. } => {
                 false
@@ -198,6 +199,12 @@ impl fmt::Display for Failure {
 fn state_of(error: &dyn sqlx::error::DatabaseError) -> Option<&str> {
     let error = error.try_downcast_ref::<PgDatabaseError>()?;
     Some(error.code())
+}
+
+/// Whether the server ends the connection with this error, as where a transaction was idle for too long.
+fn is_fatal(error: &dyn sqlx::error::DatabaseError) -> bool {
+    let error = error.try_downcast_ref::<PgDatabaseError>();
+    error.is_some_and(|error| matches!(error.severity(), PgSeverity::Fatal | PgSeverity::Panic))
 }
 
 fn cause(error: &sqlx::Error) -> Cause {

@@ -9,7 +9,8 @@ use roomkit_store::EventRow;
 use sqlx::postgres::PgRow;
 
 use crate::args::{Args, column, length, unsigned};
-use crate::error::Doing;
+use crate::db::Tx;
+use crate::error::{Doing, Failure};
 use crate::events::micros_up;
 use crate::store::{Inner, tenant};
 
@@ -71,64 +72,89 @@ impl Inner {
             .add(tenants)
             .add(micros_up(expiry.before))
             .add(length(limit));
-        match expiry.action {
-            RetentionAction::Delete => self.expire_by_delete(args, limit, doing).await,
-            RetentionAction::Redact => self.expire_by_redaction(args, doing).await,
-        }
-    }
-
-    async fn expire_by_delete(&self, args: Args, limit: usize, doing: Doing<'_>) -> Result<u64> {
         let whole = self.db.read(doing, &self.sql.expired, args.clone()).await?;
-        let redacted = self
-            .db
-            .read(doing, &self.sql.expired_redacted, args)
-            .await?;
         let mut expired = Vec::new();
-        for (rows, at) in [(&whole, 3), (&redacted, 1)] {
-            for row in rows {
-                expired.push(Expired {
-                    id: column(row, 0)?,
-                    room: column(row, at)?,
-                    created_us: column(row, at + 1)?,
-                    index: column(row, at + 2)?,
-                });
-            }
+        whole.iter().try_for_each(|row| push(&mut expired, row))?;
+        if expiry.action == RetentionAction::Delete {
+            let redacted = self
+                .db
+                .read(doing, &self.sql.expired_redacted, args)
+                .await?;
+            redacted
+                .iter()
+                .try_for_each(|row| push(&mut expired, row))?;
+            expired.sort();
+            expired.truncate(limit);
         }
-        expired.sort();
-        expired.truncate(limit);
         if expired.is_empty() {
             return Ok(0);
         }
+        let mut tx = self.db.begin(doing, Tx::WRITE).await?;
+        // Nothing is kept of what was not committed.
+        let gone = self.expire_in(&mut tx, expired, expiry.action).await?;
+        let gone = gone.map_err(|failure| failure.into_read_error(doing))?;
+        let committed = tx.commit().await;
+        committed.map_err(|failure| failure.into_error(doing))?;
+        Ok(gone)
+    }
+
+    /// The rooms are locked as a commit locks them: an edit that is under way would else leave an
+    /// earlier version behind.
+    async fn expire_in(
+        &self,
+        tx: &mut Tx,
+        expired: Vec<Expired>,
+        action: RetentionAction,
+    ) -> Result<Result<u64, Failure>> {
         let (rooms, ids): (Vec<String>, Vec<String>) = expired
             .into_iter()
             .map(|event| (event.room, event.id))
             .unzip();
+        let locked = tx.rows(&self.sql.lock_rooms, Args::new().add(rooms.clone()));
+        if let Err(failure) = locked.await {
+            return Ok(Err(failure));
+        }
         let args = Args::new().add(rooms).add(ids);
-        let rows = self.db.write(doing, &self.sql.expire_events, args).await?;
-        rows.first()
-            .map_or(Ok(0), |row| column(row, 0).map(unsigned))
+        let done = match action {
+            RetentionAction::Delete => tx.rows(&self.sql.expire_events, args).await,
+            RetentionAction::Redact => match tx.rows(&self.sql.to_redact, args).await {
+                Ok(rows) => tx.rows(&self.sql.redact_events, redacted(&rows)?).await,
+                Err(failure) => Err(failure),
+            },
+        };
+        match done {
+            Ok(rows) => rows
+                .first()
+                .map_or(Ok(0), |row| column(row, 0).map(unsigned))
+                .map(Ok),
+            Err(failure) => Ok(Err(failure)),
+        }
     }
+}
 
-    async fn expire_by_redaction(&self, args: Args, doing: Doing<'_>) -> Result<u64> {
-        let rows = self.db.read(doing, &self.sql.expired, args).await?;
-        let mut rooms: Vec<String> = Vec::new();
-        let mut ids: Vec<String> = Vec::new();
-        let mut json: Vec<String> = Vec::new();
-        for row in &rows {
-            let id: String = column(row, 0)?;
-            // The payload goes unread: its key may be gone.
-            let mut event = roomkit_store::event_of(&id, column(row, 1)?, None, None)?;
-            event.redact();
-            json.push(EventRow::of(&event, None)?.json);
-            rooms.push(column(row, 3)?);
-            ids.push(id);
-        }
-        if ids.is_empty() {
-            return Ok(0);
-        }
-        let args = Args::new().add(rooms).add(ids).add(json);
-        let rows = self.db.write(doing, &self.sql.redact_events, args).await?;
-        rows.first()
-            .map_or(Ok(0), |row| column(row, 0).map(unsigned))
+fn push(expired: &mut Vec<Expired>, row: &PgRow) -> Result<()> {
+    expired.push(Expired {
+        id: column(row, 0)?,
+        room: column(row, 1)?,
+        created_us: column(row, 2)?,
+        index: column(row, 3)?,
+    });
+    Ok(())
+}
+
+/// Events by room and id, with the JSON that stays of them.
+fn redacted(rows: &[PgRow]) -> Result<Args> {
+    let mut rooms: Vec<String> = Vec::new();
+    let mut ids: Vec<String> = Vec::new();
+    let mut json: Vec<String> = Vec::new();
+    for row in rows {
+        let id: String = column(row, 1)?;
+        // The payload goes unread: its key may be gone.
+        let mut event = roomkit_store::event_of(&id, column(row, 2)?, None, None)?;
+        event.redact();
+        json.push(EventRow::of(&event, None)?.json);
+        rooms.push(column(row, 0)?);
+        ids.push(id);
     }
+    Ok(Args::new().add(rooms).add(ids).add(json))
 }

@@ -4,6 +4,7 @@
 //! So nobody waits in the server who has gone away here, one connection is enough for every room, and
 //! a lock is asked for, or given back, together with all others that are due at that moment.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
@@ -27,6 +28,11 @@ const FIRST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// How many requests go into one statement.
 const AT_ONCE: usize = 256;
+/// Gives back those of some locks that this connection has.
+const UNDO: &str = "SELECT pg_advisory_unlock(l.number) FROM (
+        SELECT (classid::bigint << 32) | objid::bigint AS number FROM pg_locks
+        WHERE locktype = 'advisory' AND objsubid = 1 AND pid = pg_backend_pid()) AS l
+    WHERE l.number = ANY ($1)";
 
 /// Room locks that hold over every process which uses the same database and schema.
 ///
@@ -96,6 +102,7 @@ impl PostgresLocks {
             requests: requests.downgrade(),
             connection: None,
             number: 0,
+            held: HashMap::new(),
         };
         tokio::spawn(session.run(received));
         Ok(Self {
@@ -107,7 +114,7 @@ impl PostgresLocks {
     }
 
     async fn take(&self, room: &RoomId, until: Instant) -> Result<Grant> {
-        let number = self.schema.lock_number(room.as_str());
+        let number = self.schema.room_lock(room.as_str());
         let mut pause = FIRST_PAUSE;
         loop {
             let (answer, answered) = oneshot::channel();
@@ -176,6 +183,8 @@ struct Session {
     connection: Option<PgConnection>,
     /// Counts connections, so that a lock is known by the one that held it.
     number: u64,
+    /// How often each lock is held on this connection: two rooms may have one number.
+    held: HashMap<i64, u32>,
 }
 
 type Waiting = (i64, oneshot::Sender<Result<Option<Grant>>>);
@@ -206,6 +215,12 @@ impl Session {
         let Some(connection) = self.connection.as_mut().filter(|_| !numbers.is_empty()) else {
             return;
         };
+        for number in &numbers {
+            let left = self.held.remove(number).unwrap_or_default();
+            if left > 1 {
+                self.held.insert(*number, left - 1);
+            }
+        }
         let query = sqlx::query("SELECT pg_advisory_unlock(x) FROM unnest($1::bigint[]) AS x");
         let query = query.bind(numbers);
         let released = timeout(self.limit, query.fetch_all(connection)).await;
@@ -239,6 +254,9 @@ impl Session {
             return;
         };
         for ((number, answer), token) in taking.into_iter().zip(tokens) {
+            if token.is_some() {
+                *self.held.entry(number).or_default() += 1;
+            }
             let grant = token.map(|token| Grant {
                 number,
                 connection: self.number,
@@ -266,7 +284,9 @@ impl Session {
                 other => {
                     let failed = failure(other.map(|done| done.map(|_| ())), limit);
                     let Some(failed) = failed else { continue };
-                    self.lose(&failed);
+                    if failed.lost || !self.undo(&numbers).await {
+                        self.lose(&failed);
+                    }
                     // On a new connection: what the lost one may have taken went with it.
                     if tries < 2 && failed.lost {
                         continue;
@@ -280,11 +300,27 @@ impl Session {
         }
     }
 
+    /// Gives back what a statement took before it failed, as where the server has no room for more
+    /// locks; `false` where that is not known.
+    async fn undo(&mut self, numbers: &[i64]) -> bool {
+        let mut distinct = HashSet::new();
+        let is_new = |number: &i64| !self.held.contains_key(number) && distinct.insert(*number);
+        if !numbers.iter().all(is_new) {
+            return false;
+        }
+        let Some(connection) = &mut self.connection else {
+            return false;
+        };
+        let undone = sqlx::query(UNDO).bind(numbers).fetch_all(connection);
+        matches!(timeout(self.limit, undone).await, Ok(Ok(_)))
+    }
+
     async fn connected(&mut self, doing: Doing<'_>) -> Result<&mut PgConnection> {
         let connection = match self.connection.take() {
             Some(connection) => connection,
             None => {
-                let connection = migrations::connect(&self.config, doing).await?;
+                let options = self.config.statement_options()?;
+                let connection = migrations::connect(options, &self.config, doing).await?;
                 self.number += 1;
                 info!(connection = self.number, "room locks are connected");
                 connection
@@ -297,6 +333,7 @@ impl Session {
     fn lose(&mut self, failure: &Failure) {
         warn!(cause = %failure, "room locks were lost with their connection");
         self.connection = None;
+        self.held.clear();
         self.number += 1;
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use roomkit_core::{Error, ErrorKind, Result};
-use sqlx::postgres::{PgConnection, PgRow};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor, Row};
 use tokio::time::sleep;
 use tracing::{debug, info};
@@ -58,11 +58,20 @@ impl Schema {
         text.replace("{s}", &self.quoted).into()
     }
 
-    /// The number of a lock that belongs to this schema and to `what`.
-    pub(crate) fn lock_number(&self, what: &str) -> i64 {
+    /// The number of the lock of a room.
+    pub(crate) fn room_lock(&self, room: &str) -> i64 {
+        self.lock_number(0, room)
+    }
+
+    /// The number of the lock under which the schema changes; no room has it.
+    fn migration_lock(&self) -> i64 {
+        self.lock_number(1, "migrations")
+    }
+
+    fn lock_number(&self, kind: u8, what: &str) -> i64 {
         // FNV-1a: any process, of any version of this crate, must come to the same number.
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
-        let bytes = self.name.bytes().chain([0]).chain(what.bytes());
+        let bytes = self.name.bytes().chain([kind]).chain(what.bytes());
         for byte in bytes {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         }
@@ -73,13 +82,21 @@ impl Schema {
 /// Brings the schema up to date, or checks that it is, and names it.
 pub(crate) async fn prepare(config: &PostgresConfig, steps: &[Migration]) -> Result<Schema> {
     let doing = Doing::new("opening the database", "");
-    let mut connection = connect(config, doing).await?;
+    let mut connection = connect(config.connect_options()?, config, doing).await?;
     let failed = |error: sqlx::Error| Failure::executing(&error).into_read_error(doing);
+    let row = connection
+        .fetch_one("SELECT current_schema()::text, current_setting('server_encoding')")
+        .await
+        .map_err(failed)?;
+    let encoding: String = row.try_get(1).map_err(failed)?;
+    if encoding != "UTF8" {
+        let problem = format!("the database is encoded in {encoding}; only UTF8 holds every text");
+        return Err(Error::new(ErrorKind::StoreFailed, problem));
+    }
     let name = match &config.schema {
         Some(name) => name.clone(),
         None => {
-            let row = connection.fetch_one("SELECT current_schema()::text");
-            let name: Option<String> = row.await.map_err(failed)?.try_get(0).map_err(failed)?;
+            let name: Option<String> = row.try_get(0).map_err(failed)?;
             name.ok_or_else(|| {
                 let problem = "schema: the search path of the connection names none that is there";
                 Error::new(ErrorKind::InvalidInput, problem)
@@ -112,8 +129,11 @@ pub(crate) async fn prepare(config: &PostgresConfig, steps: &[Migration]) -> Res
 }
 
 /// A connection of its own: in the pool's, the limits on statements would end a long step.
-pub(crate) async fn connect(config: &PostgresConfig, doing: Doing<'_>) -> Result<PgConnection> {
-    let options = config.connect_options()?;
+pub(crate) async fn connect(
+    options: PgConnectOptions,
+    config: &PostgresConfig,
+    doing: Doing<'_>,
+) -> Result<PgConnection> {
     let limit = Duration::from_millis(config.acquire_timeout_ms);
     let mut wait = Duration::from_millis(50);
     let mut tries = 1;
@@ -191,7 +211,7 @@ async fn migrate(
     steps: &[Migration],
 ) -> Result<()> {
     let newest = steps.last().map_or(0, |step| step.version);
-    let number = schema.lock_number("migrations");
+    let number = schema.migration_lock();
     for step in steps {
         let doing = Doing::new("migrating the schema by", step.name);
         let failed = |error: sqlx::Error| Failure::executing(&error).into_read_error(doing);

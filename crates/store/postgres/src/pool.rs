@@ -32,6 +32,12 @@ const LIFETIME: Duration = Duration::from_secs(30 * 60);
 /// How long is waited for connections to be given back and closed.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// The first version of the server that looks whether somebody still waits for an answer.
+const FINDS_OUT: u32 = 140_000;
+/// Else a statement whose caller went away would hold its connection to the server beside the ones that
+/// the pool makes in its place, for as long as it waits for a room.
+const FIND_OUT: &str = "SET client_connection_check_interval = '1s'";
+
 /// The connections of a store.
 pub(crate) struct Pool {
     options: PgConnectOptions,
@@ -56,7 +62,7 @@ impl Pool {
     /// A pool without any connection yet.
     pub(crate) fn new(config: &PostgresConfig) -> Result<Arc<Self>> {
         let pool = Arc::new(Self {
-            options: config.connect_options()?,
+            options: config.statement_options()?,
             idle: Mutex::default(),
             places: Arc::new(Semaphore::new(
                 usize::try_from(config.max_connections).unwrap_or(Semaphore::MAX_PERMITS),
@@ -140,7 +146,7 @@ impl Pool {
     async fn connect(&self, until: Instant) -> Result<PgConnection, Failure> {
         let mut wait = FIRST_WAIT;
         loop {
-            let failure = match timeout_at(until, self.options.connect()).await {
+            let failure = match timeout_at(until, self.connect_once()).await {
                 Ok(Ok(connection)) => return Ok(connection),
                 Ok(Err(error)) => Failure::connecting(&error),
                 Err(_) => {
@@ -157,6 +163,18 @@ impl Pool {
             sleep(wait).await;
             wait = (wait * 2).min(LONGEST_WAIT);
         }
+    }
+
+    async fn connect_once(&self) -> Result<PgConnection, sqlx::Error> {
+        let mut connection = self.options.connect().await?;
+        if connection.server_version_num() >= Some(FINDS_OUT) {
+            // Not on every system; there the statement ends by its timeout.
+            match connection.execute(FIND_OUT).await {
+                Ok(_) | Err(sqlx::Error::Database(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(connection)
     }
 
     /// Takes back what is fit to be used again.

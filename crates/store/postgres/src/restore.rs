@@ -8,11 +8,12 @@ use roomkit_store::{EventRow, to_json};
 
 use crate::args::{Args, signed};
 use crate::columns;
+use crate::commit::room_args;
 use crate::db::Tx;
 use crate::error::{Doing, Failure};
 use crate::pool::Sql;
 use crate::rooms::exists_or;
-use crate::store::{Inner, stamp, tenant};
+use crate::store::{Inner, RoomState, stamp, tenant};
 
 impl Inner {
     pub(crate) async fn restore(
@@ -63,10 +64,18 @@ impl Inner {
                 return Err(error);
             }
         }
+        // What is read after the commit may be gone again, or not be had, though all was done.
+        let made = restoring.tx.rows(&self.sql.room, room_args(&room.id, None));
+        let made = made
+            .await
+            .map_err(|failure| failure.into_read_error(doing))?;
+        let row = made
+            .first()
+            .ok_or_else(|| Error::room_not_found(&room.id))?;
+        let snapshot = self.snapshot(&room.id, RoomState::read(row, 0)?, None)?;
         let committed = restoring.tx.commit().await;
         committed.map_err(|failure| failure.into_error(doing))?;
-        let snapshot = self.room(&room.id).await?;
-        snapshot.ok_or_else(|| Error::room_not_found(&room.id))
+        Ok(snapshot)
     }
 }
 

@@ -69,6 +69,10 @@ statements! {
         owed AS (DELETE FROM {s}.owed AS o USING gone
             WHERE o.room_id = gone.room_id AND o.event_id = gone.id)
         SELECT count(*) FROM gone";
+    to_redact: "SELECT e.room_id, e.id, e.data
+        FROM unnest($1::text[], $2::text[]) AS x (room_id, id)
+        JOIN {s}.events AS e ON e.room_id = x.room_id AND e.id = x.id
+        WHERE NOT e.redacted";
     redact_events: "WITH done AS (
             UPDATE {s}.events AS e SET data = x.data, payload = NULL, words = NULL, redacted = true
             FROM unnest($1::text[], $2::text[], $3::text[]) AS x (room_id, id, data)
@@ -84,7 +88,7 @@ statements! {
                 ORDER BY r.tenant LIMIT 1)
             FROM t WHERE t.tenant IS NOT NULL)
         SELECT tenant FROM t WHERE tenant IS NOT NULL AND tenant <> ALL ($1)";
-    expired: "SELECT e.id, e.data, e.payload, e.room_id, e.created_us, e.index
+    expired: "SELECT e.id, e.room_id, e.created_us, e.index
         FROM (SELECT t.tenant FROM unnest($1::text[]) AS t (tenant)
             CROSS JOIN LATERAL (SELECT f.created_us FROM {s}.events AS f
                 WHERE f.tenant = t.tenant AND NOT f.redacted AND f.created_us < $2
@@ -147,7 +151,9 @@ statements! {
         WHERE delivery_id = $1 AND room_id = $2 RETURNING true";
 
     lock_room: "SELECT version FROM {s}.event_sequences WHERE room_id = $1 FOR NO KEY UPDATE";
-    has_event: "SELECT 1 FROM {s}.events WHERE room_id = $1 AND id = $2";
+    lock_rooms: "SELECT 1 FROM {s}.event_sequences WHERE room_id = ANY ($1)
+        ORDER BY room_id FOR NO KEY UPDATE";
+    has_event: "SELECT 1 FROM {s}.events WHERE room_id = $1 AND index = $2 AND id = $3";
     fence_room: "UPDATE {s}.event_sequences SET version = version + 1 WHERE room_id = $1";
 
     dump_participants: "DECLARE dump_participants NO SCROLL CURSOR FOR SELECT data, connected_via FROM {s}.participants

@@ -1,17 +1,25 @@
 //! What is stored comes back as it was, to the last field and character.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use roomkit_core::model::{
     ChannelData, ChannelDataFields, ChannelDirection, ChannelType, EventContent, EventSource,
     EventStatus, EventType, Metadata, Participant, Room, RoomEvent, TextContent, Visibility,
 };
-use roomkit_core::store::EventQuery;
+use roomkit_core::store::{
+    EventQuery, EventSearch, Expiry, Page, RetentionAction, RetentionScope, RoomFilter,
+};
 
 use super::TestStore;
 use super::sample::{
     after, attach, commit_of, effects, event_of, now, outcome, snapshot, speaker, with_rooms,
 };
+
+fn at(text: &str) -> DateTime<Utc> {
+    text.parse().unwrap()
+}
 
 /// An event that has something in every field.
 fn full(index: u64) -> RoomEvent {
@@ -100,6 +108,60 @@ pub async fn every_kind_of_content_is_kept(mut test: TestStore) {
         .await
         .unwrap();
     assert_eq!(events, stored);
+}
+
+pub async fn times_of_any_year_are_kept(mut test: TestStore) {
+    let last = DateTime::from_timestamp_micros(DateTime::<Utc>::MAX_UTC.timestamp_micros());
+    let times = [
+        DateTime::<Utc>::MIN_UTC,
+        at("-0001-12-31T23:59:59.999999Z"),
+        at("0000-01-01T00:00:00Z"),
+        at("1969-12-31T23:59:59.999999Z"),
+        at("9999-12-31T23:59:59.999999Z"),
+        at("+10000-01-01T00:00:00Z"),
+        // Milliseconds taken for seconds.
+        at("+58375-06-05T20:00:00Z"),
+        last.unwrap(),
+    ];
+    let names: Vec<String> = (0..times.len()).map(|place| format!("r{place}")).collect();
+    for (name, time) in names.iter().zip(times) {
+        let store = test.store();
+        let made = store.create_room(Room::new(name.as_str(), time)).await;
+        assert_eq!(made.unwrap().room.created_at, time);
+        let mut event = event_of(name, 0, "word");
+        event.created_at = time;
+        let mut commit = commit_of(0, event);
+        commit.at = time;
+        commit.speaker = Some(speaker("p", "p", "c"));
+        store.commit(commit.into()).await.unwrap();
+    }
+    test.reopen().await;
+    let store = &**test.store();
+    let rooms = store
+        .list_rooms(&RoomFilter::default(), Page::first(99))
+        .await;
+    let rooms: Vec<String> = rooms.unwrap().iter().map(|r| r.id.to_string()).collect();
+    assert_eq!(rooms, names, "by age");
+    let found = store.search_events(&EventSearch::new("word", 99)).await;
+    let found: Vec<_> = found.unwrap().iter().map(|e| e.created_at).rev().collect();
+    assert_eq!(found, times, "by age");
+    for (name, time) in names.iter().zip(times) {
+        let room = snapshot(store, name).await.room;
+        assert_eq!((room.created_at, room.updated_at), (time, time));
+        assert_eq!(room.timers.last_activity_at, Some(time));
+        let events = store
+            .events(&name.as_str().into(), &EventQuery::first(9))
+            .await;
+        assert_eq!(events.unwrap()[0].created_at, time);
+        let people = store.participants(&name.as_str().into()).await.unwrap();
+        assert_eq!(people[0].joined_at, time);
+    }
+    let expiry = Expiry {
+        rooms: RetentionScope::AllBut(BTreeSet::new()),
+        before: last.unwrap(),
+        action: RetentionAction::Redact,
+    };
+    assert_eq!(store.expire_events(&expiry, 99).await.unwrap(), 7);
 }
 
 pub async fn ids_and_texts_of_any_characters_are_kept(mut test: TestStore) {

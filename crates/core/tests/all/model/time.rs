@@ -1,12 +1,12 @@
 //! How times are written and read.
 
-use chrono::{TimeDelta, TimeZone, Utc};
+use chrono::{DateTime, TimeDelta, TimeZone, Utc};
 use roomkit_core::model::ReadMarker;
 use serde_json::json;
 
 use super::noon;
 
-fn marker(read_at: chrono::DateTime<Utc>) -> ReadMarker {
+fn marker(read_at: DateTime<Utc>) -> ReadMarker {
     ReadMarker {
         room_id: "r".into(),
         channel_id: "c".into(),
@@ -44,11 +44,32 @@ fn any_offset_is_read_and_none_is_refused() {
     ] {
         assert_eq!(read(time).unwrap(), expected, "{time}");
     }
-    for time in ["2026-03-01T12:00:00", "2026-03-01", "12:00", ""] {
+    for time in [
+        "2026-03-01T12:00:00",
+        "2026-03-01",
+        "12:00",
+        "",
+        "+10000-03-01",
+        "+10000-03-01T12:00:00",
+    ] {
         let error = read(time).unwrap_err().to_string();
         assert_eq!(
             error,
             format!("`{time}` is not an RFC 3339 time with an offset")
         );
+    }
+}
+
+#[test]
+fn every_time_there_is_can_be_read_as_it_was_written() {
+    let micro = TimeDelta::microseconds(1);
+    let last = DateTime::from_timestamp_micros(DateTime::<Utc>::MAX_UTC.timestamp_micros());
+    let year = |year| Utc.with_ymd_and_hms(year, 6, 30, 23, 59, 59).unwrap() + micro;
+    let times = [DateTime::<Utc>::MIN_UTC, last.unwrap()];
+    let years = [-9999, -1, 0, 1, 1969, 9999, 10_000, 58_375, 262_142].map(year);
+    for time in times.into_iter().chain(years) {
+        let written = serde_json::to_string(&marker(time)).unwrap();
+        let read: ReadMarker = serde_json::from_str(&written).unwrap();
+        assert_eq!(read.read_at, time, "{written}");
     }
 }

@@ -125,3 +125,26 @@ async fn a_lock_lost_with_its_connection_is_fenced() {
     let again = late.acquire(&"r".into()).await.unwrap();
     assert!(again.token().is_some());
 }
+
+#[tokio::test]
+async fn a_lock_that_the_server_refuses_costs_no_other() {
+    let schema = TestSchema::new();
+    let config = schema.config().lock_timeout(Duration::from_millis(300));
+    let mine = PostgresLocks::open(config.clone()).await.unwrap();
+    let theirs = PostgresLocks::open(config).await.unwrap();
+    let held = mine.acquire(&"r".into()).await.unwrap();
+    drop(mine.acquire(&"q".into()).await.unwrap());
+    // The lock itself is taken before the statement fails.
+    let refuse = "ALTER SEQUENCE {s}.room_lock_tokens MAXVALUE 2";
+    schema.run(refuse).await;
+    let error = mine.acquire(&"s".into()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::StoreFailed, "{error:?}");
+    schema
+        .run("ALTER SEQUENCE {s}.room_lock_tokens NO MAXVALUE")
+        .await;
+    theirs.acquire(&"s".into()).await.unwrap();
+    let error = theirs.acquire(&"r".into()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::LockTimeout, "{error:?}");
+    drop(held);
+    theirs.acquire(&"r".into()).await.unwrap();
+}

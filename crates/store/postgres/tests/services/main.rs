@@ -7,5 +7,7 @@ mod faults;
 mod locks;
 mod migrations;
 mod processes;
+mod races;
+mod settings;
 mod support;
 mod texts;
