@@ -29,7 +29,7 @@ pub(crate) fn begin(txn: &mut Txn<'_>, head: RoomHead) -> Result<Entry> {
         bindings: Arc::default(),
         detached: Arc::new(head.detached),
     };
-    let key = room::insert(txn.db, &snapshot, true)?;
+    let key = room::insert(txn, &snapshot, true)?;
     Ok(Entry::new(key, snapshot, None))
 }
 
@@ -127,9 +127,18 @@ pub(crate) fn finish(txn: &mut Txn<'_>, entry: &Entry) -> Result<RoomSnapshot> {
     Ok(snapshot)
 }
 
-/// Removes a room that does not get whole.
-pub(crate) fn give_up(txn: &mut Txn<'_>, entry: &Entry) -> Result<()> {
-    room::delete(txn.db, entry.key)
+/// Removes a room that does not get whole, unless it got whole when nobody waited any more.
+pub(crate) fn give_up(txn: &mut Txn<'_>, key: i64) -> Result<()> {
+    let nameless = txn.db.one(
+        format_args!("looking for a room that is given up"),
+        "SELECT 1 FROM rooms WHERE key = ?1 AND id IS NULL",
+        [key],
+        |_| Ok(()),
+    )?;
+    match nameless {
+        Some(()) => room::delete(txn.db, key),
+        None => Ok(()),
+    }
 }
 
 /// Removes what an end of the process left of rooms that were being restored.

@@ -31,7 +31,7 @@ impl RoomStore for SqliteStore {
                 bindings: Arc::default(),
                 detached: Arc::default(),
             };
-            let key = room::insert(txn.db, &snapshot, false)?;
+            let key = room::insert(txn, &snapshot, false)?;
             txn.stage(&id, Some(Entry::new(key, snapshot.clone(), None)));
             Ok(snapshot)
         })
