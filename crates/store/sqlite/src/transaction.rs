@@ -9,6 +9,7 @@ use roomkit_store::PayloadKeys;
 use rusqlite::Connection;
 
 use crate::cache::Cache;
+use crate::connection::wait_for;
 use crate::error::{Doing, failed};
 use crate::lock::FileLock;
 use crate::search;
@@ -18,6 +19,8 @@ use crate::txn::Txn;
 const INDEXED_AT_ONCE: usize = 256;
 /// Events that may wait for that while there is always something else to do.
 const MOST_UNINDEXED: usize = 2048;
+/// Transactions after which the log is written back.
+const LOGGED_AT_ONCE: usize = 256;
 
 /// A write that can be joined with others, and is answered when they are committed.
 pub(crate) trait Job: Send {
@@ -38,6 +41,8 @@ pub(crate) struct Transactions {
     /// Whether a commit waits for the disk, which no caller's thread may.
     waits_for_disk: bool,
     unindexed: usize,
+    /// Transactions since the log was written back.
+    logged: usize,
     /// Whether a caller has asked for what is done between transactions.
     asked: bool,
 }
@@ -60,6 +65,7 @@ impl Transactions {
             busy_timeout,
             waits_for_disk,
             unindexed,
+            logged: 0,
             asked: false,
         })
     }
@@ -69,12 +75,10 @@ impl Transactions {
         if self.waits_for_disk || !self.connection.is_autocommit() {
             return false;
         }
-        let begun = self
-            .connection
-            .busy_timeout(Duration::ZERO)
+        let begun = wait_for(&self.connection, Duration::ZERO)
             .doing("not waiting")
             .and_then(|()| self.connection.perform("BEGIN IMMEDIATE", "beginning"));
-        let waits_again = self.connection.busy_timeout(self.busy_timeout);
+        let waits_again = wait_for(&self.connection, self.busy_timeout);
         match (begun, waits_again) {
             (Ok(()), Ok(())) => true,
             (Ok(()), Err(_)) => {
@@ -135,6 +139,7 @@ impl Transactions {
         }
         if failure.is_none() && kept > 0 {
             self.unindexed += txn.publish();
+            self.logged += 1;
         } else {
             drop(txn);
             self.roll_back();
@@ -156,19 +161,38 @@ impl Transactions {
 
     /// Whether [`tend`](Self::tend) is to be called soon; says so once.
     pub(crate) fn asks_to_be_tended(&mut self) -> bool {
-        let asks = self.unindexed >= INDEXED_AT_ONCE && !self.asked;
+        let is_due = self.unindexed >= INDEXED_AT_ONCE || self.logged >= LOGGED_AT_ONCE;
+        let asks = is_due && !self.asked;
         self.asked |= asks;
         asks
     }
 
-    /// Indexes the words of what was said since the last time, and moves what was written to its
-    /// place in the file. What fails is tried again the next time.
-    pub(crate) fn tend(&mut self, is_idle: bool) {
+    /// Indexes the words of some of what was said since the last time, and moves what was written to
+    /// its place in the file. What fails is tried again the next time. Whether that is now: where
+    /// more waits than may.
+    pub(crate) fn tend(&mut self, is_idle: bool) -> bool {
         self.asked = false;
-        if self.unindexed < INDEXED_AT_ONCE || !(is_idle || self.unindexed >= MOST_UNINDEXED) {
-            return;
+        let is_due = |waiting| {
+            waiting
+                >= if is_idle {
+                    INDEXED_AT_ONCE
+                } else {
+                    MOST_UNINDEXED
+                }
+        };
+        let indexes = is_due(self.unindexed);
+        if indexes {
+            self.index();
         }
-        self.index();
+        if indexes || (is_idle && self.logged >= LOGGED_AT_ONCE) {
+            self.write_back();
+        }
+        indexes && is_due(self.unindexed)
+    }
+
+    /// Moves what is in the log to its place in the file, as far as no reader needs it there.
+    fn write_back(&mut self) {
+        self.logged = 0;
         let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
         if let Err(error) = self.connection.query_row(checkpoint, [], |_| Ok(())) {
             tracing::warn!(%error, "the log is not written back yet");
