@@ -21,7 +21,9 @@ impl EventRow {
     /// The row of an event.
     ///
     /// # Errors
-    /// [`StoreFailed`](roomkit_core::ErrorKind::StoreFailed) where it cannot be written or sealed.
+    /// - [`StoreFailed`](roomkit_core::ErrorKind::StoreFailed) where it cannot be written or sealed.
+    /// - [`InvalidInput`](roomkit_core::ErrorKind::InvalidInput) where something in it is nested too
+    ///   deep to be read again.
     pub fn of(event: &RoomEvent, keys: Option<&PayloadKeys>) -> Result<Self> {
         let raw = &event.source.raw_payload;
         let mut event = Cow::Borrowed(event);

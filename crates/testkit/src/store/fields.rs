@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use roomkit_core::ErrorKind;
 use roomkit_core::model::{
     ChannelData, ChannelDataFields, ChannelDirection, ChannelType, EventContent, EventSource,
     EventStatus, EventType, Metadata, Participant, Room, RoomEvent, TextContent, Visibility,
 };
-use roomkit_core::store::EventQuery;
+use roomkit_core::store::{EventQuery, EventSearch};
 
 use super::TestStore;
 use super::sample::{
@@ -171,4 +172,46 @@ pub async fn ids_and_texts_of_any_characters_are_kept(mut test: TestStore) {
     store.commit(commit.into()).await.unwrap();
     let event = store.event(&"é".into(), &id).await.unwrap().unwrap();
     assert_eq!(event.text(), Some(&*big), "a text of a mebibyte");
+}
+
+pub async fn what_is_nested_too_deep_to_be_kept_is_refused(mut test: TestStore) {
+    test = with_rooms(test, &["r"]).await;
+    let nested = |levels: usize| {
+        (0..levels).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]))
+    };
+    let mut kept = Vec::new();
+    for levels in [10, 100, 120, 125, 126, 127, 128, 200, 1_000] {
+        for part in 0..3 {
+            let index = kept.len() as u64;
+            let mut event = event_of("r", index, "deep");
+            let deep = Metadata::new().with("deep", nested(levels));
+            match part {
+                0 => event.source.raw_payload = deep,
+                1 => event.metadata = deep,
+                _ => event.delivery_results = deep,
+            }
+            match test
+                .store()
+                .commit(commit_of(index, event.clone()).into())
+                .await
+            {
+                Ok(_) => kept.push(Arc::new(event)),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+                    assert!(levels > 120, "{levels} levels");
+                }
+            }
+        }
+    }
+    test.reopen().await;
+    let store = &**test.store();
+    let all = EventQuery::first(99);
+    assert_eq!(store.events(&"r".into(), &all).await.unwrap(), kept);
+    let search = EventSearch::new("deep", 99);
+    let found = store.search_events(&search).await.unwrap();
+    assert_eq!(found.len(), kept.len());
+    assert_eq!(
+        snapshot(store, "r").await.room.event_count,
+        kept.len() as u64
+    );
 }
