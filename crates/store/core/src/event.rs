@@ -22,9 +22,10 @@ impl EventRow {
     ///
     /// # Errors
     /// - [`StoreFailed`](roomkit_core::ErrorKind::StoreFailed) where it cannot be written or sealed.
-    /// - [`InvalidInput`](roomkit_core::ErrorKind::InvalidInput) where something in it is nested too
-    ///   deep to be read again.
+    /// - [`InvalidInput`](roomkit_core::ErrorKind::InvalidInput) where its content breaks a rule, or
+    ///   something in it is nested too deep: it could not be read again.
     pub fn of(event: &RoomEvent, keys: Option<&PayloadKeys>) -> Result<Self> {
+        event.validate()?;
         let raw = &event.source.raw_payload;
         let mut event = Cow::Borrowed(event);
         let mut payload = None;

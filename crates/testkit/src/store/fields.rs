@@ -5,13 +5,15 @@ use std::sync::Arc;
 use roomkit_core::ErrorKind;
 use roomkit_core::model::{
     ChannelData, ChannelDataFields, ChannelDirection, ChannelType, EventContent, EventSource,
-    EventStatus, EventType, Metadata, Participant, Room, RoomEvent, TextContent, Visibility,
+    EventStatus, EventType, LocationContent, Metadata, Observation, Participant, Room, RoomEvent,
+    TextContent, Visibility,
 };
-use roomkit_core::store::{EventQuery, EventSearch};
+use roomkit_core::store::{BindingChange, EventQuery, EventSearch};
 
 use super::TestStore;
 use super::sample::{
-    after, attach, commit_of, effects, event_of, now, outcome, snapshot, speaker, with_rooms,
+    after, attach, binding, commit_of, effects, event_of, now, outcome, snapshot, speaker,
+    with_rooms,
 };
 
 /// An event that has something in every field.
@@ -214,4 +216,34 @@ pub async fn what_is_nested_too_deep_to_be_kept_is_refused(mut test: TestStore) 
         snapshot(store, "r").await.room.event_count,
         kept.len() as u64
     );
+}
+
+pub async fn what_breaks_a_rule_is_refused_or_read_again(mut test: TestStore) {
+    test = with_rooms(test, &["r"]).await;
+    let store = &**test.store();
+    let mut expected = (0, 0, 0);
+    for wrong in 0..3 {
+        let at = snapshot(store, "r").await;
+        let mut event = event_of("r", at.room.next_index(), "right");
+        let mut seen = Observation::new("r", "a", "mood", "fine", now());
+        let mut attached = (*binding("r", &format!("c{wrong}"))).clone();
+        match wrong {
+            0 => event.content = LocationContent::new(200.0, 0.0).into(),
+            1 => seen.confidence = 2.0,
+            _ => Arc::make_mut(&mut attached.capabilities).max_length = Some(0),
+        }
+        let mut commit = commit_of(at.version, event);
+        commit.observations.push(seen);
+        commit.bindings.push(BindingChange::Put(Arc::new(attached)));
+        match store.commit(commit.into()).await {
+            Ok(_) => expected = (expected.0 + 1, expected.1 + 1, expected.2 + 1),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}"),
+        }
+    }
+    test.reopen().await;
+    let (store, room) = (&**test.store(), "r".into());
+    let events = store.events(&room, &EventQuery::first(9)).await.unwrap();
+    let observations = store.observations(&room).await.unwrap();
+    let bindings = snapshot(store, "r").await.bindings;
+    assert_eq!((events.len(), observations.len(), bindings.len()), expected);
 }

@@ -180,6 +180,7 @@ pub(crate) fn insert_binding(
     binding: &ChannelBinding,
     replace: bool,
 ) -> Result<bool> {
+    binding.validate()?;
     let room = &entry.snapshot.room;
     let sql = if replace {
         "INSERT INTO bindings (room, channel_id, room_id, organization_id, open, data) \
@@ -446,6 +447,8 @@ pub(crate) fn insert_observation(
     room: i64,
     observation: &Observation,
 ) -> Result<()> {
+    // What breaks a rule could not be read again, nor what is read with it.
+    observation.validate()?;
     txn.db.run(
         format_args!("storing observation {}", observation.id),
         "INSERT INTO observations (room, data) VALUES (?1, ?2)",
