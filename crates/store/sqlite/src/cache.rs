@@ -125,6 +125,15 @@ impl Cache {
         }
     }
 
+    /// Forgets every room, where somebody else may have changed them.
+    pub(crate) fn clear(&self) {
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.changes += 1;
+            shard.rooms.clear();
+        }
+    }
+
     /// What was just committed; nothing where the room is gone.
     pub(crate) fn put(&self, room: &RoomId, entry: Option<Entry>) {
         let Some(mut shard) = self.shard(room) else {

@@ -10,7 +10,7 @@ use roomkit_core::{Error, Result};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::error::{again, failed};
-use crate::transaction::{Job, Transactions};
+use crate::transaction::{GivenUp, Job, Transactions};
 use crate::txn::Txn;
 
 /// Writes that wait at most; whoever comes then waits to wait.
@@ -37,6 +37,8 @@ type Shared = Arc<Mutex<Option<Transactions>>>;
 
 enum Order {
     Write(Box<dyn Job>),
+    /// A room that does not get whole.
+    GiveUp(GivenUp),
     /// To look after what the callers leave.
     Tend,
     Close(oneshot::Sender<Result<()>>),
@@ -188,13 +190,11 @@ impl Writer {
         Some(job.outcome(failure.as_ref()))
     }
 
-    /// Has a write made that nobody waits for, where there is place in the queue.
-    pub(crate) fn leave<F>(&self, work: F)
-    where
-        F: FnOnce(&mut Txn<'_>) -> Result<()> + Send + 'static,
-    {
-        let job = Write::new(work);
-        let left = self.queue().map(|queue| queue.try_send(Order::Write(job)));
+    /// Has a room removed that does not get whole, after all that was put into the queue before.
+    pub(crate) fn give_up(&self, room: GivenUp) {
+        let left = self
+            .queue()
+            .map(|queue| queue.try_send(Order::GiveUp(room)));
         if !matches!(left, Some(Ok(()))) {
             tracing::warn!("a restored room is removed when the store is opened again");
         }
@@ -262,20 +262,26 @@ fn serve(
     while closing.is_none()
         && let Some(first) = orders.blocking_recv()
     {
-        let mut group = Vec::new();
+        let (mut group, mut given_up) = (Vec::new(), Vec::new());
         let mut next = Some(first);
         while let Some(order) = next {
             match order {
                 Order::Write(job) => group.push(job),
+                Order::GiveUp(room) => given_up.push(room),
                 Order::Tend => {}
                 Order::Close(reply) => closing = Some(reply),
             }
-            let more = closing.is_none() && group.len() < max_group;
+            // What follows a room that is given up finds nothing of it.
+            let goes_on = closing.is_none() && given_up.is_empty();
+            let more = goes_on && group.len() < max_group;
             next = more.then(|| orders.try_recv().ok()).flatten();
         }
         if let Some(transactions) = lock(shared).as_mut() {
             is_crowded.store(group.len() > 1, Ordering::Relaxed);
             transactions.run_all(group);
+            for room in given_up {
+                transactions.give_up(room);
+            }
         }
         // Whoever writes meanwhile comes between the steps.
         while tend(shared, orders.is_empty()) {}

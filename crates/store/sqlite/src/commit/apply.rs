@@ -393,7 +393,7 @@ pub(crate) fn insert_sender(
 ) -> Result<bool> {
     let room = &entry.snapshot.room;
     let stored = txn.db.run(
-        format_args!("storing sender {sender} of room {}", room.id),
+        format_args!("storing a sender of room {}", room.id),
         "INSERT OR IGNORE INTO senders (room, channel_type, sender_id, room_id, organization_id, \
          open) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         params![

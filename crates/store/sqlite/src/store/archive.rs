@@ -135,15 +135,10 @@ impl Restoring<'_> {
 
 impl Drop for Restoring<'_> {
     fn drop(&mut self) {
-        let begun = Arc::clone(&self.begun);
         if let Some(writer) = &self.store.writer
             && !self.settled
         {
-            // In the queue it comes after whatever this restoring has put there.
-            writer.leave(move |txn| match begun.get() {
-                Some(key) => restore::give_up(txn, *key),
-                None => Ok(()),
-            });
+            writer.give_up(Arc::clone(&self.begun));
         }
     }
 }

@@ -149,7 +149,11 @@ impl SqliteStore {
 #[async_trait]
 impl ConversationStore for SqliteStore {
     async fn commit(&self, batch: CommitBatch) -> Result<CommitReceipt> {
-        self.write_few(move |txn| commit::batch(txn, batch)).await
+        if commit::is_small(&batch) {
+            self.write_few(move |txn| commit::batch(txn, batch)).await
+        } else {
+            self.write(move |txn| commit::batch(txn, batch)).await
+        }
     }
 
     fn is_shared(&self) -> bool {
