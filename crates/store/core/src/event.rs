@@ -21,8 +21,11 @@ impl EventRow {
     /// The row of an event.
     ///
     /// # Errors
-    /// [`StoreFailed`](roomkit_core::ErrorKind::StoreFailed) where it cannot be written or sealed.
+    /// - [`StoreFailed`](roomkit_core::ErrorKind::StoreFailed) where it cannot be written or sealed.
+    /// - [`InvalidInput`](roomkit_core::ErrorKind::InvalidInput) where its content breaks a rule, or
+    ///   something in it is nested too deep: it could not be read again.
     pub fn of(event: &RoomEvent, keys: Option<&PayloadKeys>) -> Result<Self> {
+        event.validate()?;
         let raw = &event.source.raw_payload;
         let mut event = Cow::Borrowed(event);
         let mut payload = None;

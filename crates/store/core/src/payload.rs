@@ -8,6 +8,8 @@ use roomkit_core::model::{Metadata, RoomEvent};
 use roomkit_core::{Error, ErrorKind, Result};
 use zeroize::Zeroizing;
 
+use crate::json;
+
 /// The first byte of a payload that is plain JSON.
 const PLAIN: u8 = 0;
 /// The first byte of one that is sealed; the key's number, the nonce and the box follow.
@@ -118,6 +120,12 @@ pub(crate) fn seal(
         Error::new(ErrorKind::StoreFailed, problem)
     };
     let json = serde_json::to_vec(raw).map_err(|_| failed("cannot be written as JSON"))?;
+    if json::is_too_deep(&json) {
+        return Err(json::too_deep(&format!(
+            "raw_payload of event {}",
+            event.id
+        )));
+    }
     let Some(PayloadKeys { current, .. }) = keys else {
         return Ok([&[PLAIN], &*json].concat());
     };

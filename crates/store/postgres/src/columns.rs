@@ -67,5 +67,6 @@ pub(crate) fn participant_json(participant: &Participant) -> Result<String> {
 }
 
 pub(crate) fn binding_json(binding: &ChannelBinding) -> Result<String> {
+    binding.validate()?;
     to_json("binding", binding.channel_id.as_str(), binding)
 }

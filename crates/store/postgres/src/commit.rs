@@ -327,6 +327,7 @@ impl Inner {
         let args = records(args, tasks.collect::<Result<Vec<_>>>()?);
         let observations = commit.observations.iter().map(|observation| {
             let id = observation.id.as_str();
+            observation.validate()?;
             Ok((id, to_json("observation", id, observation)?))
         });
         let args = records(args, observations.collect::<Result<Vec<_>>>()?);

@@ -148,6 +148,7 @@ impl Restoring<'_> {
                 self.put(&sql.restore_tasks, args).await
             }
             RoomPart::Observation(observation) => {
+                observation.validate()?;
                 let id = observation.id.as_str();
                 let args = room
                     .ids([id])

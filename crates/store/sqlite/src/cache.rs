@@ -1,6 +1,7 @@
 //! Rooms kept in memory: the last used ones, as the newest commit left them.
 
 use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use foldhash::fast::RandomState as Fold;
@@ -62,6 +63,8 @@ struct Shard {
 pub(crate) struct Cache {
     shards: Vec<Mutex<Shard>>,
     hasher: Fold,
+    /// The highest key that a room was given since the store was opened.
+    highest_key: AtomicI64,
 }
 
 /// When a reader began to read the database.
@@ -80,7 +83,18 @@ impl Cache {
         Self {
             shards: (0..SHARDS).map(shard).collect(),
             hasher: Fold::default(),
+            highest_key: AtomicI64::new(0),
         }
+    }
+
+    /// The key of a new room, where `highest` is that of those there are. No other room gets it, even
+    /// when this one is gone: whoever still reads by it finds nothing instead of another's events.
+    pub(crate) fn new_key(&self, highest: i64) -> i64 {
+        let given = self.highest_key.load(Ordering::Relaxed);
+        let key = given.max(highest).saturating_add(1);
+        // Only who holds the writer's connection comes here.
+        self.highest_key.store(key, Ordering::Relaxed);
+        key
     }
 
     fn shard(&self, room: &RoomId) -> Option<MutexGuard<'_, Shard>> {
@@ -108,6 +122,15 @@ impl Cache {
             && shard.changes == moment.0
         {
             shard.rooms.insert(room.clone(), entry);
+        }
+    }
+
+    /// Forgets every room, where somebody else may have changed them.
+    pub(crate) fn clear(&self) {
+        for shard in &self.shards {
+            let mut shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
+            shard.changes += 1;
+            shard.rooms.clear();
         }
     }
 

@@ -42,8 +42,8 @@ pub struct SqliteConfig {
     pub synchronous: Synchronous,
     /// How many reads run side by side, from 1. Default: 4.
     pub readers: usize,
-    /// How long to wait for another program that holds the file. Default: 5 seconds; when read from
-    /// configuration, `busy_timeout_ms` in milliseconds.
+    /// How long to wait for another program that holds the file, 24 days at most. Default: 5 seconds;
+    /// when read from configuration, `busy_timeout_ms` in milliseconds.
     pub busy_timeout: Duration,
     /// How many rooms are kept in memory, the last used ones, each with its bindings. Default: 4096.
     pub cached_rooms: usize,
@@ -52,7 +52,8 @@ pub struct SqliteConfig {
     /// How many commits at most are joined into one transaction, from 1. Default: 64.
     pub max_group: usize,
     /// How many pages of 4 KiB the file may have; a write that needs more is refused as on a full
-    /// disk. Default: SQLite's own limit, which is above 10⁹.
+    /// disk. From 1; a file that has more already keeps them. Default: SQLite's own limit, which is above
+    /// 10⁹.
     pub max_pages: Option<u32>,
     /// The keys that seal `raw_payload` at rest; never part of a configuration file. Default: none,
     /// it is stored as it came.

@@ -1,6 +1,7 @@
 //! A connection as this store uses it: its pragmas, and whether the file is one of ours.
 
 use std::path::Path;
+use std::time::Duration;
 
 use roomkit_core::Result;
 use rusqlite::{Connection, OpenFlags};
@@ -15,6 +16,14 @@ const STATEMENTS: usize = 128;
 const LOG_PAGES: u32 = 4000;
 /// What the write-ahead log is cut down to after a checkpoint, in bytes.
 const LOG_LIMIT: u32 = 64 * 1024 * 1024;
+
+/// The longest that SQLite can be told to wait: some 24 days.
+const LONGEST_WAIT: Duration = Duration::from_millis(i32::MAX as u64);
+
+/// Sets how long a connection waits for another program.
+pub(crate) fn wait_for(connection: &Connection, timeout: Duration) -> rusqlite::Result<()> {
+    connection.busy_timeout(timeout.min(LONGEST_WAIT))
+}
 
 /// The connection that writes.
 pub(crate) fn for_writing(path: &Path, config: &SqliteConfig) -> Result<Connection> {
@@ -58,9 +67,11 @@ pub(crate) fn for_reading(path: &Path, config: &SqliteConfig) -> Result<Connecti
 }
 
 fn set_up(connection: &Connection, config: &SqliteConfig) -> rusqlite::Result<()> {
-    connection.busy_timeout(config.busy_timeout)?;
+    wait_for(connection, config.busy_timeout)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.pragma_update(None, "cache_size", -i64::from(config.cache_kib))?;
+    // SQLite reads a number that does not fit as none.
+    let cache_kib = config.cache_kib.min(i32::MAX.unsigned_abs());
+    connection.pragma_update(None, "cache_size", -i64::from(cache_kib))?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     Ok(())
 }

@@ -26,7 +26,9 @@ impl Readers {
     pub(crate) fn new(path: PathBuf, config: SqliteConfig) -> Self {
         Self {
             path,
-            permits: Arc::new(Semaphore::new(config.readers.max(1))),
+            permits: Arc::new(Semaphore::new(
+                config.readers.clamp(1, Semaphore::MAX_PERMITS),
+            )),
             config,
             idle: Mutex::default(),
         }
@@ -113,7 +115,8 @@ impl Readers {
 
     fn put_back(&self, connection: Connection) {
         let mut idle = self.idle();
-        if !self.permits.is_closed() {
+        // One that could not end its read would go on seeing that moment.
+        if !self.permits.is_closed() && connection.is_autocommit() {
             idle.push(connection);
         }
     }

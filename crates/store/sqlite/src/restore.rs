@@ -29,7 +29,7 @@ pub(crate) fn begin(txn: &mut Txn<'_>, head: RoomHead) -> Result<Entry> {
         bindings: Arc::default(),
         detached: Arc::new(head.detached),
     };
-    let key = room::insert(txn.db, &snapshot, true)?;
+    let key = room::insert(txn, &snapshot, true)?;
     Ok(Entry::new(key, snapshot, None))
 }
 
@@ -127,9 +127,22 @@ pub(crate) fn finish(txn: &mut Txn<'_>, entry: &Entry) -> Result<RoomSnapshot> {
     Ok(snapshot)
 }
 
-/// Removes a room that does not get whole.
-pub(crate) fn give_up(txn: &mut Txn<'_>, entry: &Entry) -> Result<()> {
-    room::delete(txn.db, entry.key)
+/// Removes a room that does not get whole, unless it got whole when nobody waited any more.
+pub(crate) fn give_up(db: &mut Connection, key: i64) -> Result<()> {
+    let what = "removing a room that was given up";
+    let step = db
+        .transaction_with_behavior(TransactionBehavior::Immediate)
+        .doing(what)?;
+    let nameless = step.one(
+        format_args!("{what}"),
+        "SELECT 1 FROM rooms WHERE key = ?1 AND id IS NULL",
+        [key],
+        |_| Ok(()),
+    )?;
+    if nameless.is_some() {
+        room::delete(&step, key)?;
+    }
+    step.commit().doing(what)
 }
 
 /// Removes what an end of the process left of rooms that were being restored.
@@ -143,11 +156,12 @@ pub(crate) fn clear(db: &mut Connection) -> Result<()> {
     )?;
     for key in unfinished {
         tracing::warn!(key, "a room was not restored to its end: it is removed");
-        let step = db
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .doing(what)?;
-        room::delete(&step, key)?;
-        step.commit().doing(what)?;
+        match give_up(db, key) {
+            Ok(()) => {}
+            // Nobody sees it: a disk that is full is no reason not to open.
+            Err(error) if error.is_retryable() => tracing::warn!(%error, "it stays for now"),
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! What removes events for good: deletion by id, and expiry.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use roomkit_core::Result;
 use roomkit_core::model::{EventId, OrganizationId};
-use roomkit_core::store::{Expiry, RetentionAction};
+use roomkit_core::store::{Expiry, RetentionAction, RetentionScope};
 use roomkit_store::event_of;
 use rusqlite::{Connection, params};
 
@@ -30,15 +30,31 @@ pub(crate) fn delete(db: &Connection, room: i64, events: &[EventId]) -> Result<u
         }
     }
     if deleted > 0 {
-        for id in events {
+        let events: HashSet<&str> = events.iter().map(EventId::as_str).collect();
+        delete_owed(db, room, &events)?;
+    }
+    Ok(deleted)
+}
+
+/// Removes what is owed of events, in one pass: no index leads from an event to it.
+fn delete_owed(db: &Connection, room: i64, events: &HashSet<&str>) -> Result<()> {
+    let what = format_args!("removing what is owed of deleted events");
+    let owed: Vec<(String, String)> = db.all(
+        what,
+        "SELECT delivery_id, event_id FROM owed WHERE room = ?1",
+        [room],
+        |row| Ok((row.get(0)?, row.get(1)?)),
+    )?;
+    for (delivery, event) in owed {
+        if events.contains(event.as_str()) {
             db.run(
-                format_args!("removing what is owed of event {id}"),
-                "DELETE FROM owed WHERE room = ?1 AND event_id = ?2",
-                params![room, id.as_str()],
+                what,
+                "DELETE FROM owed WHERE room = ?1 AND delivery_id = ?2",
+                params![room, delivery],
             )?;
         }
     }
-    Ok(deleted)
+    Ok(())
 }
 
 fn delete_versions(db: &Connection, key: i64) -> Result<()> {
@@ -56,7 +72,7 @@ type Expired = (i64, String, i64, String);
 /// Removes or redacts what has expired, the oldest first, at most `limit`.
 pub(crate) fn expire(txn: &mut Txn<'_>, expiry: &Expiry, limit: usize) -> Result<u64> {
     let mut expired = Vec::new();
-    for organization in organizations(txn.db)? {
+    for organization in organizations(txn.db, &expiry.rooms)? {
         if expiry.rooms.admits(organization.as_ref()) {
             expired.extend(oldest(txn.db, organization.as_ref(), expiry, limit)?);
         }
@@ -80,16 +96,22 @@ pub(crate) fn expire(txn: &mut Txn<'_>, expiry: &Expiry, limit: usize) -> Result
     Ok(deleted)
 }
 
-fn organizations(db: &Connection) -> Result<Vec<Option<OrganizationId>>> {
-    db.all(
+/// The organisations among which are those that are meant; nothing stands for rooms without one.
+fn organizations(db: &Connection, scope: &RetentionScope) -> Result<Vec<Option<OrganizationId>>> {
+    if let RetentionScope::Organization(id) = scope {
+        return Ok(vec![Some(id.clone())]);
+    }
+    // From one to the next by the index, not by every room.
+    let found: Vec<String> = db.all(
         format_args!("listing organisations"),
-        "SELECT DISTINCT organization_id FROM rooms",
+        "WITH RECURSIVE found (id) AS (SELECT min(organization_id) FROM rooms UNION ALL \
+         SELECT (SELECT min(organization_id) FROM rooms WHERE organization_id > found.id) \
+         FROM found WHERE found.id IS NOT NULL) SELECT id FROM found WHERE id IS NOT NULL",
         [],
-        |row| {
-            let id: Option<String> = row.get(0)?;
-            Ok(id.map(OrganizationId::from))
-        },
-    )
+        |row| row.get(0),
+    )?;
+    let found = found.into_iter().map(|id| Some(OrganizationId::from(id)));
+    Ok(found.chain([None]).collect())
 }
 
 fn oldest(

@@ -13,11 +13,14 @@ use rusqlite::{Connection, Row, params};
 use crate::cache::Entry;
 use crate::error::{failed, is_constraint, of_sqlite};
 use crate::sql::Sql;
+use crate::txn::Txn;
 
 /// How far the key of a room is shifted to make room for an index.
 const INDEX_BITS: u32 = 32;
 /// One more than the highest index that fits.
 const INDEXES: u64 = 1 << INDEX_BITS;
+/// The highest key of a room that fits above an index, that of the next room included.
+const HIGHEST_KEY: i64 = (1 << 31) - 2;
 
 /// The key of an event: its room's, then its index.
 ///
@@ -122,6 +125,14 @@ pub(crate) fn key_of(db: &Connection, id: &RoomId) -> Result<Option<i64>> {
     )
 }
 
+/// The highest key of a room; 0 where there is none.
+pub(crate) fn highest_key(db: &Connection) -> Result<i64> {
+    let what = format_args!("looking for the latest room");
+    let highest: Option<Option<i64>> =
+        db.one(what, "SELECT max(key) FROM rooms", [], |row| row.get(0))?;
+    Ok(highest.flatten().unwrap_or_default())
+}
+
 /// A room with its bindings. Two statements: to be called where both see the same moment.
 pub(crate) fn load(db: &Connection, id: &RoomId) -> Result<Option<Entry>> {
     let head = db.one(
@@ -154,9 +165,14 @@ pub(crate) fn bindings(
 }
 
 /// Stores the row of a new room, under its id or, while it is being restored, under none.
-pub(crate) fn insert(db: &Connection, entry: &RoomSnapshot, hidden: bool) -> Result<i64> {
+pub(crate) fn insert(txn: &Txn<'_>, entry: &RoomSnapshot, hidden: bool) -> Result<i64> {
     let room = &entry.room;
+    let key = txn.new_key()?;
+    if key > HIGHEST_KEY {
+        return Err(failed("the database has no key left for another room"));
+    }
     let values = params![
+        key,
         (!hidden).then_some(room.id.as_str()),
         room.organization_id.as_ref().map(|id| id.as_str()),
         room.status.as_str(),
@@ -169,17 +185,18 @@ pub(crate) fn insert(db: &Connection, entry: &RoomSnapshot, hidden: bool) -> Res
         detached_json(&room.id, &entry.detached)?,
         to_json("room", room.id.as_str(), &**room)?,
     ];
-    let inserted = db
+    let inserted = txn
+        .db
         .prepare_cached(
-            "INSERT INTO rooms (id, organization_id, status, created_us, updated_us, activity_us, \
-             event_count, latest_index, version, detached, data) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT INTO rooms (key, id, organization_id, status, created_us, updated_us, \
+             activity_us, event_count, latest_index, version, detached, data) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )
-        .and_then(|mut statement| statement.insert(values));
+        .and_then(|mut statement| statement.execute(values));
     match inserted {
         Err(error) if is_constraint(&error) => Err(Error::room_already_exists(&room.id)),
         Err(error) => Err(of_sqlite(&format!("storing room {}", room.id), error)),
-        Ok(key) => Ok(key),
+        Ok(_) => Ok(key),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The connection that writes: transactions of one write or several, and what is done between them.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use roomkit_core::{Error, Result};
@@ -9,15 +9,19 @@ use roomkit_store::PayloadKeys;
 use rusqlite::Connection;
 
 use crate::cache::Cache;
+use crate::connection::wait_for;
 use crate::error::{Doing, failed};
 use crate::lock::FileLock;
-use crate::search;
+use crate::sql::Sql;
 use crate::txn::Txn;
+use crate::{restore, search};
 
 /// Events whose words are indexed together.
 const INDEXED_AT_ONCE: usize = 256;
 /// Events that may wait for that while there is always something else to do.
 const MOST_UNINDEXED: usize = 2048;
+/// Transactions after which the log is written back.
+const LOGGED_AT_ONCE: usize = 256;
 
 /// A write that can be joined with others, and is answered when they are committed.
 pub(crate) trait Job: Send {
@@ -27,6 +31,9 @@ pub(crate) trait Job: Send {
     /// Tells the caller what came of it; `failure` where what succeeded was not committed.
     fn answer(self: Box<Self>, failure: Option<&Error>);
 }
+
+/// The key of a room, once there is something of it.
+pub(crate) type GivenUp = Arc<OnceLock<i64>>;
 
 /// What a transaction is made with; whoever holds it is the only one that writes.
 pub(crate) struct Transactions {
@@ -38,6 +45,12 @@ pub(crate) struct Transactions {
     /// Whether a commit waits for the disk, which no caller's thread may.
     waits_for_disk: bool,
     unindexed: usize,
+    /// Transactions since the log was written back.
+    logged: usize,
+    /// What SQLite counts up where another connection has changed the file.
+    seen: i64,
+    /// Rooms of restores that were given up, to be removed.
+    given_up: Vec<GivenUp>,
     /// Whether a caller has asked for what is done between transactions.
     asked: bool,
 }
@@ -52,6 +65,7 @@ impl Transactions {
         waits_for_disk: bool,
     ) -> Result<Self> {
         let unindexed = search::unindexed(&connection)?;
+        let seen = changes_of_others(&connection)?;
         Ok(Self {
             connection,
             lock,
@@ -60,6 +74,9 @@ impl Transactions {
             busy_timeout,
             waits_for_disk,
             unindexed,
+            logged: 0,
+            seen,
+            given_up: Vec::new(),
             asked: false,
         })
     }
@@ -69,14 +86,18 @@ impl Transactions {
         if self.waits_for_disk || !self.connection.is_autocommit() {
             return false;
         }
-        let begun = self
-            .connection
-            .busy_timeout(Duration::ZERO)
+        let begun = wait_for(&self.connection, Duration::ZERO)
             .doing("not waiting")
             .and_then(|()| self.connection.perform("BEGIN IMMEDIATE", "beginning"));
-        let waits_again = self.connection.busy_timeout(self.busy_timeout);
+        let waits_again = wait_for(&self.connection, self.busy_timeout);
         match (begun, waits_again) {
-            (Ok(()), Ok(())) => true,
+            (Ok(()), Ok(())) => match self.look_around() {
+                Ok(()) => true,
+                Err(_) => {
+                    self.roll_back();
+                    false
+                }
+            },
             (Ok(()), Err(_)) => {
                 self.roll_back();
                 false
@@ -93,7 +114,8 @@ impl Transactions {
             let begun = self
                 .connection
                 .perform("BEGIN IMMEDIATE", "beginning a transaction");
-            if let Err(error) = begun {
+            if let Err(error) = begun.and_then(|()| self.look_around()) {
+                self.roll_back();
                 tracing::warn!(%error, writes = jobs.len(), "writes were refused");
                 jobs.into_iter().for_each(|job| job.answer(Some(&error)));
                 return;
@@ -101,6 +123,35 @@ impl Transactions {
             let (tried, failure) = self.run(&mut jobs);
             for job in jobs.drain(..tried) {
                 job.answer(failure.as_ref());
+            }
+        }
+    }
+
+    /// Forgets the rooms in memory where another program has changed the file, as one may that goes by
+    /// no lock or by another: what it committed is not undone. To be called within a transaction.
+    fn look_around(&mut self) -> Result<()> {
+        let seen = changes_of_others(&self.connection)?;
+        if seen != self.seen {
+            tracing::warn!("another program writes to the database or its log");
+            self.cache.clear();
+            self.seen = seen;
+        }
+        Ok(())
+    }
+
+    /// Notes a room that is to be removed, unless it is whole.
+    pub(crate) fn give_up(&mut self, room: GivenUp) {
+        self.given_up.push(room);
+    }
+
+    /// Removes rooms that were given up; those that cannot be now are tried again the next time.
+    fn clear(&mut self) {
+        let rooms = std::mem::take(&mut self.given_up);
+        for room in rooms {
+            let Some(key) = room.get() else { continue };
+            if let Err(error) = restore::give_up(&mut self.connection, *key) {
+                tracing::warn!(%error, "a room that was given up is not removed yet");
+                self.given_up.push(room);
             }
         }
     }
@@ -135,6 +186,7 @@ impl Transactions {
         }
         if failure.is_none() && kept > 0 {
             self.unindexed += txn.publish();
+            self.logged += 1;
         } else {
             drop(txn);
             self.roll_back();
@@ -156,19 +208,39 @@ impl Transactions {
 
     /// Whether [`tend`](Self::tend) is to be called soon; says so once.
     pub(crate) fn asks_to_be_tended(&mut self) -> bool {
-        let asks = self.unindexed >= INDEXED_AT_ONCE && !self.asked;
+        let is_due = self.unindexed >= INDEXED_AT_ONCE || self.logged >= LOGGED_AT_ONCE;
+        let asks = is_due && !self.asked;
         self.asked |= asks;
         asks
     }
 
-    /// Indexes the words of what was said since the last time, and moves what was written to its
-    /// place in the file. What fails is tried again the next time.
-    pub(crate) fn tend(&mut self, is_idle: bool) {
+    /// Indexes the words of some of what was said since the last time, and moves what was written to
+    /// its place in the file. What fails is tried again the next time. Whether that is now: where
+    /// more waits than may.
+    pub(crate) fn tend(&mut self, is_idle: bool) -> bool {
         self.asked = false;
-        if self.unindexed < INDEXED_AT_ONCE || !(is_idle || self.unindexed >= MOST_UNINDEXED) {
-            return;
+        self.clear();
+        let is_due = |waiting| {
+            waiting
+                >= if is_idle {
+                    INDEXED_AT_ONCE
+                } else {
+                    MOST_UNINDEXED
+                }
+        };
+        let indexes = is_due(self.unindexed);
+        if indexes {
+            self.index();
         }
-        self.index();
+        if indexes || (is_idle && self.logged >= LOGGED_AT_ONCE) {
+            self.write_back();
+        }
+        indexes && is_due(self.unindexed)
+    }
+
+    /// Moves what is in the log to its place in the file, as far as no reader needs it there.
+    fn write_back(&mut self) {
+        self.logged = 0;
         let checkpoint = "PRAGMA wal_checkpoint(PASSIVE)";
         if let Err(error) = self.connection.query_row(checkpoint, [], |_| Ok(())) {
             tracing::warn!(%error, "the log is not written back yet");
@@ -188,6 +260,7 @@ impl Transactions {
     /// Writes back the log and lets go of the file.
     pub(crate) fn close(mut self) -> Result<()> {
         self.roll_back();
+        self.clear();
         // Nothing is left to do for whoever reads the file until it is opened for writing again.
         let mut left = usize::MAX;
         while self.unindexed > 0 && self.unindexed < left {
@@ -208,6 +281,13 @@ impl fmt::Debug for Transactions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Transactions").finish_non_exhaustive()
     }
+}
+
+/// A number that changes when another connection changes the file.
+fn changes_of_others(db: &Connection) -> Result<i64> {
+    let what = format_args!("looking for changes of others");
+    let found = db.one(what, "PRAGMA data_version", [], |row| row.get(0))?;
+    Ok(found.unwrap_or_default())
 }
 
 /// Runs a job so that it leaves nothing behind where it fails; the error is that of the savepoint.

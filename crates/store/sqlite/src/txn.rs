@@ -46,6 +46,11 @@ impl<'a> Txn<'a> {
         }
     }
 
+    /// A key for a new room.
+    pub(crate) fn new_key(&self) -> Result<i64> {
+        room::highest_key(self.db).map(|highest| self.cache.new_key(highest))
+    }
+
     /// A room that has to be there.
     pub(crate) fn room(&self, id: &RoomId) -> Result<Entry> {
         self.find(id)?.ok_or_else(|| Error::room_not_found(id))

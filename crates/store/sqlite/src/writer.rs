@@ -1,15 +1,16 @@
 //! The one writer: who may use its connection when, and the thread that does what has to wait.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
 use roomkit_core::{Error, Result};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::error::{again, failed};
-use crate::transaction::{Job, Transactions};
+use crate::transaction::{GivenUp, Job, Transactions};
 use crate::txn::Txn;
 
 /// Writes that wait at most; whoever comes then waits to wait.
@@ -26,6 +27,8 @@ pub(crate) struct Writer {
     is_crowded: Arc<AtomicBool>,
     queue: Mutex<Option<mpsc::Sender<Order>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// Closed once the thread has let go of the file.
+    open: watch::Receiver<()>,
     max_group: usize,
 }
 
@@ -34,6 +37,8 @@ type Shared = Arc<Mutex<Option<Transactions>>>;
 
 enum Order {
     Write(Box<dyn Job>),
+    /// A room that does not get whole.
+    GiveUp(GivenUp),
     /// To look after what the callers leave.
     Tend,
     Close(oneshot::Sender<Result<()>>),
@@ -72,7 +77,11 @@ where
     F: FnOnce(&mut Txn<'_>) -> Result<T> + Send,
 {
     fn run(&mut self, txn: &mut Txn<'_>) -> bool {
-        self.outcome = self.work.take().map(|work| work(txn));
+        // What panics is undone like what fails, and the others go on.
+        self.outcome = self.work.take().map(|work| {
+            catch_unwind(AssertUnwindSafe(|| work(txn)))
+                .unwrap_or_else(|_| Err(failed("the write panicked")))
+        });
         matches!(self.outcome, Some(Ok(_)))
     }
 
@@ -92,15 +101,20 @@ impl Writer {
         let shared = Arc::clone(&transactions);
         let is_crowded = Arc::<AtomicBool>::default();
         let crowd = Arc::clone(&is_crowded);
+        let (held, open) = watch::channel(());
         let thread = std::thread::Builder::new()
             .name("roomkit-sqlite".to_owned())
-            .spawn(move || serve(&shared, orders, max_group, &crowd))
+            .spawn(move || {
+                serve(&shared, orders, max_group, &crowd);
+                drop(held);
+            })
             .map_err(|error| failed("the writer's thread cannot start").with_source(error))?;
         Ok(Self {
             transactions,
             is_crowded,
             queue: Mutex::new(Some(queue)),
             thread: Mutex::new(Some(thread)),
+            open,
             max_group,
         })
     }
@@ -176,21 +190,20 @@ impl Writer {
         Some(job.outcome(failure.as_ref()))
     }
 
-    /// Has a write made that nobody waits for, where there is place in the queue.
-    pub(crate) fn leave<F>(&self, work: F)
-    where
-        F: FnOnce(&mut Txn<'_>) -> Result<()> + Send + 'static,
-    {
-        let job = Write::new(work);
-        let left = self.queue().map(|queue| queue.try_send(Order::Write(job)));
+    /// Has a room removed that does not get whole, after all that was put into the queue before.
+    pub(crate) fn give_up(&self, room: GivenUp) {
+        let left = self
+            .queue()
+            .map(|queue| queue.try_send(Order::GiveUp(room)));
         if !matches!(left, Some(Ok(()))) {
             tracing::warn!("a restored room is removed when the store is opened again");
         }
     }
 
-    /// Writes what waits, and lets go of the file. Who calls it again finds it done.
+    /// Writes what waits, and lets go of the file. Who calls it again waits until that is done.
     pub(crate) async fn close(&self) -> Result<()> {
         let Some(queue) = self.take_queue() else {
+            while self.open.clone().changed().await.is_ok() {}
             return Ok(());
         };
         let (reply, done) = oneshot::channel();
@@ -216,7 +229,9 @@ impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.take_queue());
         let mut thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(thread) = thread.take()
+        // The thread itself may be the last to hold a store, where what it answered did.
+        let other = |thread: &JoinHandle<()>| thread.thread().id() != std::thread::current().id();
+        if let Some(thread) = thread.take().filter(other)
             && thread.join().is_err()
         {
             tracing::error!("the writer's thread panicked");
@@ -247,22 +262,29 @@ fn serve(
     while closing.is_none()
         && let Some(first) = orders.blocking_recv()
     {
-        let mut group = Vec::new();
+        let (mut group, mut given_up) = (Vec::new(), Vec::new());
         let mut next = Some(first);
         while let Some(order) = next {
             match order {
                 Order::Write(job) => group.push(job),
+                Order::GiveUp(room) => given_up.push(room),
                 Order::Tend => {}
                 Order::Close(reply) => closing = Some(reply),
             }
-            let more = closing.is_none() && group.len() < max_group;
+            // What follows a room that is given up finds nothing of it.
+            let goes_on = closing.is_none() && given_up.is_empty();
+            let more = goes_on && group.len() < max_group;
             next = more.then(|| orders.try_recv().ok()).flatten();
         }
         if let Some(transactions) = lock(shared).as_mut() {
             is_crowded.store(group.len() > 1, Ordering::Relaxed);
             transactions.run_all(group);
-            transactions.tend(orders.is_empty());
+            for room in given_up {
+                transactions.give_up(room);
+            }
         }
+        // Whoever writes meanwhile comes between the steps.
+        while tend(shared, orders.is_empty()) {}
     }
     let last = lock(shared).take();
     let closed = last.map_or(Ok(()), Transactions::close);
@@ -275,6 +297,99 @@ fn serve(
     }
 }
 
+/// Does a step of what is left between transactions; whether there is another one to do now.
+fn tend(shared: &Shared, is_idle: bool) -> bool {
+    let step = || lock(shared).as_mut().is_some_and(|held| held.tend(is_idle));
+    catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|_| {
+        tracing::error!("what is done between transactions panicked");
+        false
+    })
+}
+
 fn lock(shared: &Shared) -> MutexGuard<'_, Option<Transactions>> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use rusqlite::Connection;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::cache::Cache;
+    use crate::lock::FileLock;
+    use crate::migrate;
+
+    fn start(folder: &TempDir) -> Writer {
+        let path = folder.path().join("x.db");
+        let lock = FileLock::take(&path).unwrap();
+        let mut db = Connection::open(&path).unwrap();
+        migrate::run(&mut db, &path, migrate::ALL).unwrap();
+        let cache = Arc::new(Cache::new(8));
+        let transactions =
+            Transactions::new(db, lock, cache, None, Duration::from_secs(5), false).unwrap();
+        Writer::start(transactions, 8).unwrap()
+    }
+
+    fn note(txn: &mut Txn<'_>) -> Result<i64> {
+        let db = txn.db;
+        db.execute("INSERT INTO unindexed DEFAULT VALUES", [])
+            .unwrap();
+        let count = db.query_row("SELECT count(*) FROM unindexed", [], |row| row.get(0));
+        Ok(count.unwrap())
+    }
+
+    #[tokio::test]
+    async fn a_write_that_panics_is_undone_and_the_others_go_on() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = start(&folder);
+        let panics = |txn: &mut Txn<'_>| -> Result<i64> {
+            note(txn)?;
+            panic!("in the middle of a transaction")
+        };
+        for round in 0..3 {
+            let alone = writer.write_few(panics).await.unwrap_err();
+            assert!(alone.message().contains("panicked"), "{alone}");
+            assert!(writer.write(panics).await.is_err());
+            // Joined with others, which stand.
+            let (before, failed, after) =
+                tokio::join!(writer.write(note), writer.write(panics), writer.write(note));
+            assert!(failed.is_err());
+            assert_eq!(
+                (before.unwrap(), after.unwrap()),
+                (3 * round + 1, 3 * round + 2)
+            );
+            assert_eq!(writer.write_few(note).await.unwrap(), 3 * round + 3);
+        }
+        writer.close().await.unwrap();
+    }
+
+    /// What a write is answered with holds the writer, and nobody else does.
+    #[test]
+    fn a_writer_that_its_own_thread_lets_go_of_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let writer = Arc::new(start(&folder));
+        let held = Arc::clone(&writer);
+        let job = Write::new(move |_: &mut Txn<'_>| {
+            // The last one, once the test has let go of its own.
+            while Arc::strong_count(&held) > 1 {
+                std::thread::yield_now();
+            }
+            drop(held);
+            Ok(())
+        });
+        writer
+            .queue()
+            .unwrap()
+            .blocking_send(Order::Write(job))
+            .unwrap();
+        let mut open = writer.open.clone();
+        drop(writer);
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async { while open.changed().await.is_ok() {} });
+    }
 }

@@ -4,17 +4,21 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use roomkit_core::ErrorKind;
 use roomkit_core::model::{
     ChannelData, ChannelDataFields, ChannelDirection, ChannelType, EventContent, EventSource,
-    EventStatus, EventType, Metadata, Participant, Room, RoomEvent, TextContent, Visibility,
+    EventStatus, EventType, LocationContent, Metadata, Observation, Participant, Room, RoomEvent,
+    TextContent, Visibility,
 };
 use roomkit_core::store::{
-    EventQuery, EventSearch, Expiry, Page, RetentionAction, RetentionScope, RoomFilter,
+    BindingChange, EventQuery, EventSearch, Expiry, Page, RetentionAction, RetentionScope,
+    RoomFilter,
 };
 
 use super::TestStore;
 use super::sample::{
-    after, attach, commit_of, effects, event_of, now, outcome, snapshot, speaker, with_rooms,
+    after, attach, binding, commit_of, effects, event_of, now, outcome, snapshot, speaker,
+    with_rooms,
 };
 
 fn at(text: &str) -> DateTime<Utc> {
@@ -233,4 +237,76 @@ pub async fn ids_and_texts_of_any_characters_are_kept(mut test: TestStore) {
     store.commit(commit.into()).await.unwrap();
     let event = store.event(&"é".into(), &id).await.unwrap().unwrap();
     assert_eq!(event.text(), Some(&*big), "a text of a mebibyte");
+}
+
+pub async fn what_is_nested_too_deep_to_be_kept_is_refused(mut test: TestStore) {
+    test = with_rooms(test, &["r"]).await;
+    let nested = |levels: usize| {
+        (0..levels).fold(serde_json::json!(1), |inner, _| serde_json::json!([inner]))
+    };
+    let mut kept = Vec::new();
+    for levels in [10, 100, 120, 125, 126, 127, 128, 200, 1_000] {
+        for part in 0..3 {
+            let index = kept.len() as u64;
+            let mut event = event_of("r", index, "deep");
+            let deep = Metadata::new().with("deep", nested(levels));
+            match part {
+                0 => event.source.raw_payload = deep,
+                1 => event.metadata = deep,
+                _ => event.delivery_results = deep,
+            }
+            match test
+                .store()
+                .commit(commit_of(index, event.clone()).into())
+                .await
+            {
+                Ok(_) => kept.push(Arc::new(event)),
+                Err(error) => {
+                    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}");
+                    assert!(levels > 120, "{levels} levels");
+                }
+            }
+        }
+    }
+    test.reopen().await;
+    let store = &**test.store();
+    let all = EventQuery::first(99);
+    assert_eq!(store.events(&"r".into(), &all).await.unwrap(), kept);
+    let search = EventSearch::new("deep", 99);
+    let found = store.search_events(&search).await.unwrap();
+    assert_eq!(found.len(), kept.len());
+    assert_eq!(
+        snapshot(store, "r").await.room.event_count,
+        kept.len() as u64
+    );
+}
+
+pub async fn what_breaks_a_rule_is_refused_or_read_again(mut test: TestStore) {
+    test = with_rooms(test, &["r"]).await;
+    let store = &**test.store();
+    let mut expected = (0, 0, 0);
+    for wrong in 0..3 {
+        let at = snapshot(store, "r").await;
+        let mut event = event_of("r", at.room.next_index(), "right");
+        let mut seen = Observation::new("r", "a", "mood", "fine", now());
+        let mut attached = (*binding("r", &format!("c{wrong}"))).clone();
+        match wrong {
+            0 => event.content = LocationContent::new(200.0, 0.0).into(),
+            1 => seen.confidence = 2.0,
+            _ => Arc::make_mut(&mut attached.capabilities).max_length = Some(0),
+        }
+        let mut commit = commit_of(at.version, event);
+        commit.observations.push(seen);
+        commit.bindings.push(BindingChange::Put(Arc::new(attached)));
+        match store.commit(commit.into()).await {
+            Ok(_) => expected = (expected.0 + 1, expected.1 + 1, expected.2 + 1),
+            Err(error) => assert_eq!(error.kind(), ErrorKind::InvalidInput, "{error}"),
+        }
+    }
+    test.reopen().await;
+    let (store, room) = (&**test.store(), "r".into());
+    let events = store.events(&room, &EventQuery::first(9)).await.unwrap();
+    let observations = store.observations(&room).await.unwrap();
+    let bindings = snapshot(store, "r").await.bindings;
+    assert_eq!((events.len(), observations.len(), bindings.len()), expected);
 }

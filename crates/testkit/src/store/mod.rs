@@ -156,6 +156,8 @@ macro_rules! __store_tests {
             an_event_keeps_every_field
             every_kind_of_content_is_kept
             times_of_any_year_are_kept
+            what_is_nested_too_deep_to_be_kept_is_refused
+            what_breaks_a_rule_is_refused_or_read_again
             ids_and_texts_of_any_characters_are_kept
             queries_take_from_either_end_and_answer_in_index_order
             every_condition_of_a_filter_holds

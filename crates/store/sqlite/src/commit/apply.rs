@@ -180,6 +180,7 @@ pub(crate) fn insert_binding(
     binding: &ChannelBinding,
     replace: bool,
 ) -> Result<bool> {
+    binding.validate()?;
     let room = &entry.snapshot.room;
     let sql = if replace {
         "INSERT INTO bindings (room, channel_id, room_id, organization_id, open, data) \
@@ -392,7 +393,7 @@ pub(crate) fn insert_sender(
 ) -> Result<bool> {
     let room = &entry.snapshot.room;
     let stored = txn.db.run(
-        format_args!("storing sender {sender} of room {}", room.id),
+        format_args!("storing a sender of room {}", room.id),
         "INSERT OR IGNORE INTO senders (room, channel_type, sender_id, room_id, organization_id, \
          open) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
         params![
@@ -446,6 +447,8 @@ pub(crate) fn insert_observation(
     room: i64,
     observation: &Observation,
 ) -> Result<()> {
+    // What breaks a rule could not be read again, nor what is read with it.
+    observation.validate()?;
     txn.db.run(
         format_args!("storing observation {}", observation.id),
         "INSERT INTO observations (room, data) VALUES (?1, ?2)",

@@ -14,6 +14,30 @@ use crate::error::failed;
 use crate::room::{stored, stored_room};
 use crate::txn::Txn;
 
+/// The most records, and the longest text, of a commit that is made in its caller's thread.
+const FEW: usize = 64;
+const SHORT: usize = 64 * 1024;
+
+/// Whether a batch is written in less time than it takes to wake a thread, or not much more.
+pub(crate) fn is_small(batch: &CommitBatch) -> bool {
+    let records = |commit: &RoomCommit| {
+        let beside = [
+            commit.bindings.len(),
+            commit.participants.len(),
+            commit.tasks.len(),
+            commit.observations.len(),
+            commit.owed.len(),
+        ];
+        1 + beside.into_iter().sum::<usize>()
+    };
+    let events = batch.iter().flat_map(|one| [&one.event, &one.edited]);
+    let text = |event: &Arc<RoomEvent>| -> usize {
+        event.content.texts().iter().map(|text| text.len()).sum()
+    };
+    batch.iter().map(records).sum::<usize>() <= FEW
+        && events.flatten().map(text).sum::<usize>() <= SHORT
+}
+
 /// Commits a batch; whoever calls this undoes all of it where a part fails.
 pub(crate) fn batch(txn: &mut Txn<'_>, batch: CommitBatch) -> Result<CommitReceipt> {
     let batch = match batch.into_single() {

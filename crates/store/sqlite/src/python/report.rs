@@ -9,7 +9,7 @@ pub struct ImportReport {
     /// Every table with how many of its rows came over. Of each, `imported` and its rows among
     /// `problems` make `rows`.
     pub tables: Vec<TableReport>,
-    /// Every row that did not come over.
+    /// Every row that did not come over; `*` is the key of those that a damaged file does not tell apart.
     pub problems: Vec<RowProblem>,
 }
 

@@ -106,7 +106,8 @@ impl Source {
             self.problem(table, "*", "the table is not there");
             return 0;
         }
-        let sql = format!("SELECT count(*) FROM {}", quoted(table));
+        // By the table itself: an index may be what is damaged.
+        let sql = format!("SELECT count(*) FROM {} NOT INDEXED", quoted(table));
         match self.db.query_row(&sql, [], |row| row.get::<_, i64>(0)) {
             Ok(rows) => rows.cast_unsigned(),
             Err(error) => {
@@ -229,7 +230,25 @@ impl Source {
         }
     }
 
+    /// Reports the rows that nothing has led to, as where an index is damaged.
+    fn report_missing(&mut self) {
+        let found = |table: &TableReport| {
+            let problems = self.report.problems.iter();
+            let problems = problems.filter(|row| row.table == table.table).count();
+            table.imported.saturating_add(problems as u64)
+        };
+        let missing = self.report.tables.iter().filter_map(|table| {
+            let missing = table.rows.checked_sub(found(table))?;
+            (missing > 0).then(|| (table.table.clone(), missing))
+        });
+        for (table, missing) in missing.collect::<Vec<_>>() {
+            let reason = format!("the file is damaged: {missing} more rows were not found");
+            self.problem(&table, "*", reason);
+        }
+    }
+
     pub(super) fn finish(&mut self) -> ImportReport {
+        self.report_missing();
         let report = std::mem::take(&mut self.report);
         tracing::info!(
             rooms = report.table("rooms").map_or(0, |table| table.imported),

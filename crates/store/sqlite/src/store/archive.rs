@@ -1,6 +1,7 @@
 //! Whole rooms, out of the store and into it.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use futures_util::stream::{BoxStream, StreamExt, unfold};
@@ -44,14 +45,20 @@ impl ArchiveStore for SqliteStore {
             Some(RoomPart::Room(head)) => *head,
             _ => return Err(restore::invalid("it is empty")),
         };
-        let entry = self.write(move |txn| restore::begin(txn, head)).await?;
         let mut restoring = Restoring {
             store: self,
-            entry,
-            whole: false,
+            begun: Arc::default(),
+            settled: false,
         };
-        let snapshot = restoring.fill(parts).await?;
-        restoring.whole = true;
+        let begun = Arc::clone(&restoring.begun);
+        let begin = self.write(move |txn| {
+            let entry = restore::begin(txn, head)?;
+            begun.get_or_init(|| entry.key);
+            Ok(entry)
+        });
+        let entry = begin.await.inspect_err(|_| restoring.settled = true)?;
+        let snapshot = restoring.fill(entry, parts).await?;
+        restoring.settled = true;
         Ok(snapshot)
     }
 }
@@ -64,7 +71,7 @@ impl SqliteStore {
                 None => dump,
             },
             Dumping::Begin(room) => {
-                let (readers, keys) = (std::sync::Arc::clone(&self.readers), self.keys.clone());
+                let (readers, keys) = (Arc::clone(&self.readers), self.keys.clone());
                 run(move || Dump::begin(readers.open()?, room, keys).map(Box::new)).await?
             }
         };
@@ -90,31 +97,36 @@ where
         .map_err(|error| failed("a dump was given up").with_source(error))?
 }
 
-/// A room that was begun; dropped before it is whole, it is removed.
+/// A room on its way in; dropped before it is whole, it is removed.
 struct Restoring<'a> {
     store: &'a SqliteStore,
-    entry: Entry,
-    whole: bool,
+    /// The room's key, once there is something of it: whoever waits for that may go away first.
+    begun: Arc<OnceLock<i64>>,
+    /// Whether there is nothing to remove.
+    settled: bool,
 }
 
 impl Restoring<'_> {
-    async fn fill(&self, mut parts: BoxStream<'_, Result<RoomPart>>) -> Result<RoomSnapshot> {
+    async fn fill(
+        &self,
+        entry: Entry,
+        mut parts: BoxStream<'_, Result<RoomPart>>,
+    ) -> Result<RoomSnapshot> {
         let mut chunk = Vec::with_capacity(CHUNK);
         while let Some(part) = parts.next().await {
             chunk.push(part?);
             if chunk.len() == CHUNK {
-                self.add(std::mem::take(&mut chunk)).await?;
+                self.add(&entry, std::mem::take(&mut chunk)).await?;
             }
         }
-        self.add(chunk).await?;
-        let entry = self.entry.clone();
+        self.add(&entry, chunk).await?;
         self.store
             .write(move |txn| restore::finish(txn, &entry))
             .await
     }
 
-    async fn add(&self, chunk: Vec<RoomPart>) -> Result<()> {
-        let entry = self.entry.clone();
+    async fn add(&self, entry: &Entry, chunk: Vec<RoomPart>) -> Result<()> {
+        let entry = entry.clone();
         self.store
             .write(move |txn| restore::add(txn, &entry, chunk))
             .await
@@ -123,11 +135,10 @@ impl Restoring<'_> {
 
 impl Drop for Restoring<'_> {
     fn drop(&mut self) {
-        let entry = self.entry.clone();
         if let Some(writer) = &self.store.writer
-            && !self.whole
+            && !self.settled
         {
-            writer.leave(move |txn| restore::give_up(txn, &entry));
+            writer.give_up(Arc::clone(&self.begun));
         }
     }
 }

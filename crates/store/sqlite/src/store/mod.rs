@@ -50,6 +50,7 @@ impl SqliteStore {
     /// # Errors
     /// `StoreFailed` where the file
     /// - is open for writing elsewhere, in another process or in this one;
+    /// - has a second name in its file system (a hard link), for each of which SQLite keeps a log;
     /// - is of a newer version of this crate, of another application, or no database;
     /// - cannot be read or written, or, to be read only, is not there or not up to date.
     ///
@@ -62,11 +63,12 @@ impl SqliteStore {
     }
 
     fn open_here(config: SqliteConfig) -> Result<Self> {
-        if config.readers == 0 || config.max_group == 0 {
-            let problem = "readers, max_group: must be at least 1";
+        if config.readers == 0 || config.max_group == 0 || config.max_pages == Some(0) {
+            let problem = "readers, max_group, max_pages: must be at least 1";
             return Err(Error::new(ErrorKind::InvalidInput, problem));
         }
         let path = resolved(&config.path)?;
+        has_one_name(&path)?;
         let keys = config.payload_keys.clone().map(Arc::new);
         let cache = Arc::new(Cache::new(config.cached_rooms));
         let writer = if config.read_only {
@@ -147,7 +149,11 @@ impl SqliteStore {
 #[async_trait]
 impl ConversationStore for SqliteStore {
     async fn commit(&self, batch: CommitBatch) -> Result<CommitReceipt> {
-        self.write_few(move |txn| commit::batch(txn, batch)).await
+        if commit::is_small(&batch) {
+            self.write_few(move |txn| commit::batch(txn, batch)).await
+        } else {
+            self.write(move |txn| commit::batch(txn, batch)).await
+        }
     }
 
     fn is_shared(&self) -> bool {
@@ -163,13 +169,40 @@ impl ConversationStore for SqliteStore {
     }
 }
 
+/// How many links in a row are followed to a file that is not there yet.
+const LINKS: usize = 40;
+
+/// Refuses a file with two names: SQLite would keep a log beside each, and this store a lock.
+fn has_one_name(path: &Path) -> Result<()> {
+    #[cfg(unix)]
+    if let Ok(file) = path.metadata()
+        && std::os::unix::fs::MetadataExt::nlink(&file) > 1
+    {
+        return Err(failed(format!(
+            "{} has a second name, by a hard link: what is written under one is not seen under the \
+             other; remove that name, or open a copy",
+            path.display()
+        )));
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
 /// The path by which a file is locked, the same whichever link leads to it.
 fn resolved(path: &Path) -> Result<PathBuf> {
-    let cannot = |error| {
-        failed(format!("the folder of {} cannot be used", path.display())).with_source(error)
-    };
-    if let Ok(path) = path.canonicalize() {
-        return Ok(path);
+    let mut path = path.to_owned();
+    // A link may lead to what is not there yet.
+    for _ in 0..LINKS {
+        if let Ok(path) = path.canonicalize() {
+            return Ok(path);
+        }
+        let Ok(target) = path.read_link() else { break };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    if path.is_symlink() {
+        let problem = format!("{} leads to no file: too many links", path.display());
+        return Err(failed(problem));
     }
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -178,5 +211,8 @@ fn resolved(path: &Path) -> Result<PathBuf> {
     let name = path
         .file_name()
         .ok_or_else(|| failed(format!("{} is no name of a file", path.display())))?;
-    Ok(folder.canonicalize().map_err(cannot)?.join(name))
+    let folder = folder.canonicalize().map_err(|error| {
+        failed(format!("the folder of {} cannot be used", path.display())).with_source(error)
+    })?;
+    Ok(folder.join(name))
 }

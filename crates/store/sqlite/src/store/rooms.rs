@@ -31,7 +31,7 @@ impl RoomStore for SqliteStore {
                 bindings: Arc::default(),
                 detached: Arc::default(),
             };
-            let key = room::insert(txn.db, &snapshot, false)?;
+            let key = room::insert(txn, &snapshot, false)?;
             txn.stage(&id, Some(Entry::new(key, snapshot.clone(), None)));
             Ok(snapshot)
         })
@@ -88,7 +88,7 @@ impl RoomStore for SqliteStore {
         self.readers
             .look_up(move |db| {
                 db.all(
-                    format_args!("looking for the rooms of sender {sender}"),
+                    format_args!("looking for the rooms of a sender"),
                     "SELECT room_id FROM senders WHERE open = 1 AND organization_id IS ?1 \
                      AND channel_type = ?2 AND sender_id = ?3 ORDER BY room_id LIMIT ?4",
                     params![organization, channel_type, sender.as_str(), count(limit)],

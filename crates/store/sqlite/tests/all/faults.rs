@@ -5,12 +5,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use roomkit_core::model::{EventId, Room};
-use roomkit_core::store::{ConversationStore, EventQuery, EventStore, RoomStore};
+use roomkit_core::store::{
+    ArchiveStore, ConversationStore, EventQuery, EventSearch, EventStore, Expiry, RetentionAction,
+    RetentionScope, RoomStore,
+};
 use roomkit_core::{Error, ErrorKind};
 use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 use rusqlite::Connection;
 
-use crate::support::{Place, now, room_with, say};
+use crate::support::{Place, dump, now, room_with, say};
 
 fn passes(error: &Error, says: &str) {
     assert_eq!(error.kind(), ErrorKind::StoreFailed);
@@ -56,6 +59,184 @@ async fn another_program_in_the_way_is_said_and_passes() {
     }
     store.close().await.unwrap();
     assert_eq!(count(&place.open().await).await, 8);
+}
+
+/// What another program does for as long as `step` lasts, at any moment of the store's own work.
+const IN_THE_WAY: [&[&str]; 6] = [
+    // The writer's place, so that no transaction begins.
+    &["BEGIN IMMEDIATE", "ROLLBACK"],
+    // A snapshot, so that the log cannot be written back whole or begun anew.
+    &["BEGIN; SELECT count(*) FROM events", "COMMIT"],
+    // One that grows old beside another that waits for all readers.
+    &["PRAGMA wal_checkpoint(RESTART)"],
+    &["PRAGMA wal_checkpoint(TRUNCATE)"],
+    &["PRAGMA wal_checkpoint(PASSIVE)"],
+    &["BEGIN EXCLUSIVE", "SELECT count(*) FROM rooms", "ROLLBACK"],
+];
+
+fn be_in_the_way(path: &Path, ended: &std::sync::atomic::AtomicBool) {
+    let db = Connection::open(path).unwrap();
+    db.busy_timeout(Duration::from_millis(2)).unwrap();
+    let mut round = 0_usize;
+    while !ended.load(std::sync::atomic::Ordering::Relaxed) {
+        for sql in IN_THE_WAY[round % IN_THE_WAY.len()] {
+            // Busy itself where the store is faster.
+            let _ = db.execute_batch(sql);
+            // Held for up to some of the store's commits.
+            for _ in 0..round % 7 * 40 {
+                std::thread::yield_now();
+            }
+        }
+        if !db.is_autocommit() {
+            db.execute_batch("ROLLBACK").unwrap();
+        }
+        round += 1;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_another_program_holds_at_any_moment_each_write_is_whole_or_not_made() {
+    let place = Place::new();
+    let config = place.config().busy_timeout(Duration::ZERO);
+    let store = SqliteStore::open(config.clone()).await.unwrap();
+    room_with(&store, "r", 3).await;
+    let archive = dump(&store, "r").await;
+    let ended = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let others: Vec<_> = (0..2)
+        .map(|_| {
+            let (path, ended) = (store.path().to_owned(), std::sync::Arc::clone(&ended));
+            std::thread::spawn(move || be_in_the_way(&path, &ended))
+        })
+        .collect();
+    let passes = |error: Error| {
+        assert!(
+            error.kind() == ErrorKind::StoreFailed && error.is_retryable(),
+            "{error:?}"
+        );
+    };
+    let (mut made, mut refused, mut deleted, mut restored_events) = (3, 0, 0, 0);
+    for round in 0..1500_u64 {
+        // The one that goes first is the one that there is a place for.
+        let commit = async || store.commit(say("r", made, "hello").into()).await.map(drop);
+        let (first, second) = match round % 3 {
+            0 => tokio::join!(commit(), commit()),
+            _ => (
+                commit().await,
+                Err(Error::new(ErrorKind::VersionConflict, "not made")),
+            ),
+        };
+        for outcome in [first, second] {
+            match outcome {
+                Ok(()) => made += 1,
+                Err(error) if error.kind() == ErrorKind::VersionConflict => {}
+                Err(error) => {
+                    refused += 1;
+                    passes(error);
+                }
+            }
+        }
+        let seen = store.room(&"r".into()).await.unwrap().unwrap();
+        assert_eq!(seen.room.event_count, made, "round {round}");
+        if round % 50 == 0 {
+            let expiry = Expiry {
+                rooms: RetentionScope::AllBut([].into()),
+                before: now() + chrono::TimeDelta::days(1),
+                action: RetentionAction::Delete,
+            };
+            match store.expire_events(&expiry, 5).await {
+                Ok(events) => deleted += events,
+                Err(error) => passes(error),
+            }
+            let parts = archive.clone().into_iter().map(|part| {
+                Ok(serde_json::from_value(
+                    serde_json::from_str(
+                        &serde_json::to_string(&part)
+                            .unwrap()
+                            .replace("\"r\"", &format!("\"r{round}\"")),
+                    )
+                    .unwrap(),
+                )
+                .unwrap())
+            });
+            let parts = futures_util::stream::iter(parts.collect::<Vec<_>>());
+            let restored = store.restore(futures_util::StreamExt::boxed(parts)).await;
+            let room = format!("r{round}");
+            let there = store.room(&room.as_str().into()).await.unwrap();
+            assert_eq!(there.is_some(), restored.is_ok(), "round {round}");
+            match restored {
+                Ok(_) => restored_events += 3,
+                Err(error) => passes(error),
+            }
+        }
+    }
+    ended.store(true, std::sync::atomic::Ordering::Relaxed);
+    for other in others {
+        other.join().unwrap();
+    }
+    assert!(refused > 0, "nothing was ever in the way");
+    let search = EventSearch::new("hello", usize::MAX);
+    let found = store.search_events(&search).await.unwrap();
+    assert_eq!(found.len() as u64, made + restored_events - deleted);
+    let before = dump(&store, "r").await;
+    store.close().await.unwrap();
+    let again = SqliteStore::open(config).await.unwrap();
+    assert_eq!(dump(&again, "r").await, before);
+    let left = Connection::open(again.path()).unwrap();
+    let nameless: i64 = left
+        .query_row("SELECT count(*) FROM rooms WHERE id IS NULL", [], |row| {
+            row.get(0)
+        })
+        .unwrap();
+    assert_eq!(nameless, 0);
+}
+
+#[tokio::test]
+async fn a_reader_in_the_way_of_the_last_checkpoint_loses_nothing() {
+    let place = Place::new();
+    let config = place.config().busy_timeout(Duration::from_millis(20));
+    let store = SqliteStore::open(config.clone()).await.unwrap();
+    room_with(&store, "r", 3).await;
+    let other = Connection::open(store.path()).unwrap();
+    let seen = || -> i64 {
+        let sql = "SELECT count(*) FROM events";
+        other.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    other.execute_batch("BEGIN").unwrap();
+    assert_eq!(seen(), 3);
+    for index in 3..400 {
+        store.commit(say("r", index, "x").into()).await.unwrap();
+    }
+    store.close().await.unwrap();
+    assert_eq!(seen(), 3, "it sees its moment to the end");
+    let store = SqliteStore::open(config).await.unwrap();
+    assert_eq!(count(&store).await, 400);
+    store.commit(say("r", 400, "x").into()).await.unwrap();
+    other.execute_batch("COMMIT").unwrap();
+    assert_eq!(seen(), 401);
+    store.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn another_program_in_the_way_of_opening_is_said_and_passes() {
+    let place = Place::new();
+    let config = place.config().busy_timeout(Duration::from_millis(20));
+    // Of a file that is still to be made, one that is there, and one of an earlier version.
+    for start in ["", "opened", "schema-1.db"] {
+        match start {
+            "" => {}
+            "opened" => drop(SqliteStore::open(config.clone()).await.unwrap()),
+            sample => drop(std::fs::copy(crate::support::sample(sample), &config.path).unwrap()),
+        }
+        let other = Connection::open(&config.path).unwrap();
+        other
+            .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE")
+            .unwrap();
+        let error = SqliteStore::open(config.clone()).await.unwrap_err();
+        passes(&error, "another program holds the database");
+        other.execute_batch("ROLLBACK").unwrap();
+        drop(other);
+        SqliteStore::open(config.clone()).await.unwrap();
+    }
 }
 
 /// Commits until the disk is full; how many there were and the error.

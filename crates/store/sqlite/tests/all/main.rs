@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod conformance;
+mod damaged;
 mod faults;
 mod model;
 mod opening;

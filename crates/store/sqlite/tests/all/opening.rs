@@ -43,6 +43,51 @@ async fn a_second_opening_is_refused_with_the_reason_until_the_first_closes() {
     place.open().await.close().await.unwrap();
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_with_two_names_is_not_opened_twice() {
+    let place = Place::new();
+    // A link to what is made only by opening it.
+    let link = place.file("link.db");
+    std::os::unix::fs::symlink("rooms.db", &link).unwrap();
+    let store = SqliteStore::open(SqliteConfig::new(&link)).await.unwrap();
+    assert!(refusal(place.config()).await.contains("is open"));
+    assert!(refusal(SqliteConfig::new(&link)).await.contains("is open"));
+    assert!(store.path().ends_with("rooms.db"));
+    store.close().await.unwrap();
+    let turning = place.file("turning.db");
+    std::os::unix::fs::symlink("turning.db", &turning).unwrap();
+    refusal(SqliteConfig::new(turning)).await;
+
+    let second = place.file("second.db");
+    std::fs::hard_link(place.config().path, &second).unwrap();
+    for path in [place.config().path, second] {
+        let says = refusal(SqliteConfig::new(path)).await;
+        assert!(says.contains("second name"), "{says}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_closes_at_the_same_time_finds_it_done() {
+    let place = Place::new();
+    for _ in 0..20 {
+        let store = place.open().await;
+        let second = async {
+            store.close().await.unwrap();
+            place.open().await.close().await.unwrap();
+        };
+        let (first, ()) = tokio::join!(store.close(), second);
+        first.unwrap();
+    }
+    // Who gives up waiting leaves the closing to itself.
+    let store = place.open().await;
+    let mut closing = Box::pin(store.close());
+    std::future::poll_fn(|cx| Poll::Ready(closing.as_mut().poll(cx).is_ready())).await;
+    drop(closing);
+    store.close().await.unwrap();
+    place.open().await;
+}
+
 #[tokio::test]
 async fn what_is_not_ours_is_refused_and_left_as_it_was() {
     let place = Place::new();
@@ -287,8 +332,45 @@ async fn options_are_read_from_configuration_and_checked() {
     );
     assert!(serde_json::from_str::<SqliteConfig>(r#"{"path": "x.db", "reader": 1}"#).is_err());
     let place = Place::new();
-    for config in [place.config().readers(0), place.config().max_group(0)] {
+    for config in [
+        place.config().readers(0),
+        place.config().max_group(0),
+        place.config().max_pages(Some(0)),
+    ] {
         let error = SqliteStore::open(config).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::InvalidInput);
+    }
+}
+
+#[tokio::test]
+async fn options_at_their_limits_work() {
+    let place = Place::new();
+    let greatest = place
+        .config()
+        .readers(usize::MAX)
+        .busy_timeout(Duration::MAX)
+        .cached_rooms(usize::MAX)
+        .cache_kib(u32::MAX)
+        .max_group(usize::MAX)
+        .max_pages(Some(u32::MAX));
+    let least = place
+        .config()
+        .readers(1)
+        .busy_timeout(Duration::ZERO)
+        .cached_rooms(0)
+        .cache_kib(0)
+        .max_group(1);
+    for (round, config) in [greatest, least].into_iter().enumerate() {
+        let store = SqliteStore::open(config.clone()).await.unwrap();
+        let room = format!("r{round}");
+        room_with(&store, &room, 5).await;
+        let read_only = SqliteStore::open(config.read_only()).await.unwrap();
+        for store in [&store, &read_only] {
+            let found = store.room(&room.as_str().into()).await.unwrap().unwrap();
+            assert_eq!(found.room.event_count, 5);
+            assert_eq!(dump(store, &room).await.len(), 7);
+        }
+        read_only.close().await.unwrap();
+        store.close().await.unwrap();
     }
 }

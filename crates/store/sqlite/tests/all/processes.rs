@@ -6,12 +6,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use futures_util::StreamExt;
+use roomkit_core::ErrorKind;
+use roomkit_core::model::Metadata;
 use roomkit_core::store::{
-    ArchiveStore, ConversationStore, EventQuery, EventStore, Page, RoomFilter, RoomStore,
+    ArchiveStore, ConversationStore, EventQuery, EventStore, Page, RoomCommit, RoomFilter,
+    RoomStore, RoomUpdate,
 };
 use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 
-use crate::support::{Place, dump, room_with, say};
+use crate::support::{Place, dump, now, room_with, say};
 
 const ROLE: &str = "ROOMKIT_SQLITE_ROLE";
 const FILE: &str = "ROOMKIT_SQLITE_FILE";
@@ -174,4 +177,38 @@ async fn what_was_answered_survives_a_kill() {
         .commit(say("r", room.room.next_index(), "on").into())
         .await
         .unwrap();
+}
+
+#[tokio::test]
+async fn what_another_wrote_whose_lock_was_taken_away_is_not_undone() {
+    let place = Place::new();
+    let first = place.open().await;
+    room_with(&first, "r", 1).await;
+    let lock = first.path().with_extension("db.lock");
+    std::fs::remove_file(lock).unwrap();
+    let second = place.open().await;
+    let room = "r".into();
+    let note = |key: &str| {
+        let mut update = RoomUpdate::default();
+        update.merge_metadata = Metadata::new().with(key, 1);
+        let mut commit = RoomCommit::new("r".into(), None, now());
+        commit.room = Some(Box::new(update));
+        commit
+    };
+    for round in 0..3 {
+        first
+            .commit(note(&format!("first{round}")).into())
+            .await
+            .unwrap();
+        second
+            .commit(note(&format!("second{round}")).into())
+            .await
+            .unwrap();
+    }
+    let stale = first.commit(say("r", 1, "x").into()).await.unwrap_err();
+    assert_eq!(stale.kind(), ErrorKind::VersionConflict);
+    first.close().await.unwrap();
+    second.close().await.unwrap();
+    let found = place.open().await.room(&room).await.unwrap().unwrap();
+    assert_eq!((found.version, found.room.metadata.len()), (7, 6));
 }

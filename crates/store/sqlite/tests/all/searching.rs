@@ -6,7 +6,7 @@ use futures_util::StreamExt;
 use roomkit_core::model::{EventId, Metadata};
 use roomkit_core::store::{
     ArchiveStore, ConversationStore, EventQuery, EventSearch, EventStore, Expiry, MemoryStore,
-    RetentionAction, RetentionScope, RoomCommit, RoomStore,
+    RetentionAction, RetentionScope, RoomCommit, RoomPart, RoomStore,
 };
 use roomkit_store_sqlite::SqliteStore;
 
@@ -170,4 +170,48 @@ async fn a_search_for_very_many_and_very_long_words_is_answered() {
     // Once more when the words are in the index.
     store.close().await.unwrap();
     find(&place.open().await).await;
+}
+
+fn waiting(store: &SqliteStore) -> i64 {
+    let db = rusqlite::Connection::open(store.path()).unwrap();
+    let sql = "SELECT count(*) FROM unindexed";
+    db.query_row(sql, [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn however_much_comes_at_once_few_events_wait_for_their_words() {
+    let place = Place::new();
+    let store = place.open().await;
+    room_with(&store, "r", 1000).await;
+    let parts = dump(&store, "r").await;
+    let restored = (0..8).map(|room| {
+        let name = format!("r{room}");
+        let parts = parts.iter().cloned().map(move |part| {
+            Ok(match part {
+                RoomPart::Room(mut head) => {
+                    head.room.id = name.as_str().into();
+                    RoomPart::Room(head)
+                }
+                RoomPart::Event(versions) => {
+                    let mut event = (*versions[0]).clone();
+                    event.room_id = name.as_str().into();
+                    RoomPart::Event(vec![Arc::new(event)])
+                }
+                part => part,
+            })
+        });
+        store.restore(futures_util::stream::iter(parts.collect::<Vec<_>>()).boxed())
+    });
+    for restored in futures_util::future::join_all(restored).await {
+        restored.unwrap();
+    }
+    // Nobody writes any more; what is left is done all the same.
+    while waiting(&store) > 256 {
+        tokio::task::yield_now().await;
+    }
+    let found = store
+        .search_events(&EventSearch::new("word7 hello", 99))
+        .await
+        .unwrap();
+    assert_eq!(found.len(), 9);
 }
