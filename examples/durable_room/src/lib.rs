@@ -40,12 +40,20 @@ pub async fn run(out: &mut impl Write, file: &Path) -> Outcome {
         .in_room(ROOM)
         .idempotency_key("Thank you");
     let first = kit.process_inbound(again).await?.event;
-    writeln!(out, "  sent again: still event {}", first.map_or(0, |event| event.index))?;
+    writeln!(
+        out,
+        "  sent again: still event {}",
+        first.map_or(0, |event| event.index)
+    )?;
 
     writeln!(out, "All that was said:")?;
     for event in kit.timeline(ROOM, 0, 100).await? {
         if let Some(text) = event.text() {
-            writeln!(out, "  {} [{}] {text}", event.index, event.source.channel_id)?;
+            writeln!(
+                out,
+                "  {} [{}] {text}",
+                event.index, event.source.channel_id
+            )?;
         }
     }
     let found = kit.search_events(EventSearch::new("Invoice", 10)).await?;
@@ -74,6 +82,10 @@ async fn say(
         .in_room(ROOM)
         .idempotency_key(text);
     let stored = kit.process_inbound(message).await?.event;
-    writeln!(out, "  {sender}: {text} -> event {}", stored.map_or(0, |event| event.index))?;
+    writeln!(
+        out,
+        "  {sender}: {text} -> event {}",
+        stored.map_or(0, |event| event.index)
+    )?;
     Ok(())
 }

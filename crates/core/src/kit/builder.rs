@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::timers::Timers;
 use super::{Channels, FlowControl, Inner, RoomKit};
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
@@ -39,6 +40,8 @@ pub(crate) struct Settings {
     pub(crate) lane_capacity: usize,
     pub(crate) loop_guard: Option<LoopGuard>,
     pub(crate) circuit_breaker: CircuitBreakerConfig,
+    pub(crate) timer_sweeper: bool,
+    pub(crate) timer_scan_interval: Duration,
 }
 
 impl Default for Settings {
@@ -54,6 +57,8 @@ impl Default for Settings {
             lane_capacity: 65_536,
             loop_guard: None,
             circuit_breaker: CircuitBreakerConfig::default(),
+            timer_sweeper: true,
+            timer_scan_interval: Duration::from_secs(900),
         }
     }
 }
@@ -202,6 +207,27 @@ impl RoomKitBuilder {
         self
     }
 
+    /// Leaves room timers (RFC §5.1) to calls of
+    /// [`check_all_timers`](crate::Rooms::check_all_timers). Default: a task in the background pauses and
+    /// closes rooms when their time has come.
+    ///
+    /// That task reads a room when one of its timers may have run out, and no other. It knows the
+    /// rooms that this kit made, changed or resumed; others are looked for when it begins and
+    /// [now and then](Self::timer_scan_interval). It begins with the kit where that is built inside a
+    /// tokio runtime, else with the first call that changes a room.
+    pub fn without_timer_sweeper(mut self) -> Self {
+        self.settings.timer_sweeper = false;
+        self
+    }
+
+    /// How often open rooms are listed for timers that this kit does not know of: those that were set
+    /// by other processes, or before it was started. It is the one thing about timers that costs more
+    /// with more rooms. Default: 15 minutes.
+    pub fn timer_scan_interval(mut self, interval: Duration) -> Self {
+        self.settings.timer_scan_interval = interval;
+        self
+    }
+
     /// Puts the kit together.
     ///
     /// # Errors
@@ -239,6 +265,7 @@ impl RoomKitBuilder {
             ("identity_timeout", self.settings.identity_timeout),
             ("delivery_timeout", self.settings.delivery_timeout),
             ("agent_timeout", self.settings.agent_timeout),
+            ("timer_scan_interval", self.settings.timer_scan_interval),
         ];
         for (name, timeout) in timeouts {
             if timeout.is_zero() {
@@ -269,6 +296,8 @@ impl RoomKitBuilder {
 
     /// Puts a kit of valid settings together.
     pub(super) fn assemble(self) -> RoomKit {
+        // In a store of the kit's own there is nothing yet that could run out.
+        let timers = Timers::new(&self.settings, self.store.is_some());
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let router = self
@@ -299,6 +328,7 @@ impl RoomKitBuilder {
             flow: FlowControl::default(),
             watched: Watched::default(),
             streaming: Streaming::default(),
+            timers,
             channels: Channels::default(),
             closing: super::close::Closing::default(),
         })

@@ -58,6 +58,7 @@ impl RoomKit {
     pub async fn close(&self, deadline: Duration) -> Result<CloseReport> {
         let inner = self.inner();
         inner.closing.0.store(true, Ordering::SeqCst);
+        inner.timers.stop();
         let drained = clock::timeout(&*inner.clock, deadline, pin!(inner.tasks.idle())).await;
         let report = match drained {
             Ok(()) => CloseReport {

@@ -11,8 +11,10 @@ mod events;
 pub(crate) mod flow;
 mod hooks;
 mod inbound;
+mod lifecycle;
 mod realtime;
 mod rooms;
+mod timers;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -75,6 +77,7 @@ pub(crate) struct Inner {
     pub(crate) flow: FlowControl,
     pub(crate) watched: Watched,
     pub(crate) streaming: Streaming,
+    pub(crate) timers: timers::Timers,
     channels: Channels,
     closing: close::Closing,
 }
@@ -207,6 +210,7 @@ struct Alive {
 
 impl Drop for Alive {
     fn drop(&mut self) {
+        self.inner.timers.stop();
         self.inner.tasks.abort_all();
     }
 }
@@ -235,6 +239,7 @@ impl RoomKit {
 
     fn from_inner(inner: Inner) -> Self {
         let inner = Arc::new(inner);
+        inner.timers.begin_early(&inner);
         Self {
             rooms: Rooms {
                 alive: Arc::new(Alive { inner }),
@@ -303,6 +308,7 @@ impl Rooms {
     {
         let call = call(Arc::clone(self.inner()), self.scope.clone());
         let call = Box::pin(call);
+        self.inner().timers.begin_early(self.inner());
         self.inner().run_to_end(Inside::current(), call).await
     }
 

@@ -85,7 +85,9 @@ impl Cache {
 
     fn shard(&self, room: &RoomId) -> Option<MutexGuard<'_, Shard>> {
         let number = self.hasher.hash_one(room) % SHARDS as u64;
-        let shard = self.shards.get(usize::try_from(number).unwrap_or_default())?;
+        let shard = self
+            .shards
+            .get(usize::try_from(number).unwrap_or_default())?;
         Some(shard.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

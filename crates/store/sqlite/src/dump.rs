@@ -180,7 +180,11 @@ impl Dump {
     ) -> Result<Vec<RoomPart>> {
         // No name is before the empty one, which is a name too: the first page includes it.
         let first = self.after.0 == i64::MIN;
-        let sql = if first { sql.replace(" > ?2", " >= ?2") } else { sql.to_owned() };
+        let sql = if first {
+            sql.replace(" > ?2", " >= ?2")
+        } else {
+            sql.to_owned()
+        };
         let after = self.after.1.clone();
         let rows: Vec<(String, String)> = self.rows(&sql, &after, pair)?;
         if let Some((name, _)) = rows.last() {
@@ -206,7 +210,9 @@ impl Dump {
         }
         let damaged = |kind: &str| {
             let room = &self.id;
-            failed(format!("room {room}: a sender's channel type {kind} is unknown"))
+            failed(format!(
+                "room {room}: a sender's channel type {kind} is unknown"
+            ))
         };
         rows.into_iter()
             .map(|(kind, sender)| {

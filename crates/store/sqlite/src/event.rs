@@ -192,7 +192,8 @@ struct Select {
 impl Select {
     fn of(filter: Option<&EventFilter>, from_end: bool) -> Self {
         let mut select = Self {
-            sql: "SELECT key, id, data, payload FROM events WHERE key >= ?1 AND key < ?2".to_owned(),
+            sql: "SELECT key, id, data, payload FROM events WHERE key >= ?1 AND key < ?2"
+                .to_owned(),
             values: Vec::new(),
         };
         if let Some(filter) = filter {

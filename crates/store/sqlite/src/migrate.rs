@@ -83,9 +83,8 @@ fn step(connection: &mut Connection, path: &Path, migrations: &[Migration]) -> R
         .doing("its statements")
         .and_then(|()| migration.then.map_or(Ok(()), |then| then(&step)))
         .and_then(|()| {
-            let marks = format!(
-                "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {next};"
-            );
+            let marks =
+                format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {next};");
             step.execute_batch(&marks).doing("noting the version")
         })
         .and_then(|()| step.commit().doing("its commit"))

@@ -60,7 +60,9 @@ impl Readers {
         F: FnOnce(&Connection) -> Result<T> + Send + 'static,
     {
         self.read(|connection| {
-            let moment = connection.unchecked_transaction().doing("beginning a read")?;
+            let moment = connection
+                .unchecked_transaction()
+                .doing("beginning a read")?;
             let result = read(&moment)?;
             moment.commit().doing("ending a read")?;
             Ok(result)

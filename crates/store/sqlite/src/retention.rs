@@ -100,7 +100,10 @@ fn oldest(
 ) -> Result<Vec<Expired>> {
     // What is stored has whole microseconds: before a part of one is before the next.
     let part = expiry.before.timestamp_subsec_nanos() % 1_000 > 0;
-    let before = expiry.before.timestamp_micros().saturating_add(i64::from(part));
+    let before = expiry
+        .before
+        .timestamp_micros()
+        .saturating_add(i64::from(part));
     let mut expired = Vec::new();
     let redacted: &[bool] = match expiry.action {
         RetentionAction::Redact => &[false],
@@ -129,8 +132,9 @@ fn redact(txn: &mut Txn<'_>, key: i64) -> Result<()> {
     delete_versions(txn.db, key)?;
     let what = format_args!("reading an event that is to be redacted");
     let sql = "SELECT id, data FROM events WHERE key = ?1";
-    let row: Option<(String, String)> =
-        txn.db.one(what, sql, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let row: Option<(String, String)> = txn
+        .db
+        .one(what, sql, [key], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let Some((id, json)) = row else { return Ok(()) };
     // Without its payload, which goes, whether or not there is a key that opens it.
     let mut event = event_of(&id, &json, None, None)?;

@@ -26,7 +26,10 @@ const INDEXES: u64 = 1 << INDEX_BITS;
 pub(crate) fn event_key(room: i64, index: u64) -> Result<i64> {
     let index = i64::try_from(index).ok().filter(|_| index < INDEXES);
     let index = index.ok_or_else(|| {
-        Error::new(ErrorKind::InvalidInput, "index: SQLite rooms end at 2^32 events")
+        Error::new(
+            ErrorKind::InvalidInput,
+            "index: SQLite rooms end at 2^32 events",
+        )
     })?;
     Ok(room << INDEX_BITS | index)
 }

@@ -288,7 +288,9 @@ impl Worker {
         if let Some(error) = &failure {
             tracing::warn!(%error, writes = tried.len(), "a transaction was rolled back");
         }
-        tried.into_iter().for_each(|job| job.answer(failure.as_ref()));
+        tried
+            .into_iter()
+            .for_each(|job| job.answer(failure.as_ref()));
         group.collect()
     }
 

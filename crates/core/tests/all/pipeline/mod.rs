@@ -5,6 +5,7 @@ mod closing;
 mod edits;
 mod hooks;
 mod identity;
+mod lifecycle;
 mod load;
 mod loops;
 mod parts;

@@ -1,6 +1,8 @@
 //! A room of another organisation is not found, by whatever call.
 
-use roomkit_core::model::{Access, AgentResponsePolicy, InboundMessage, Metadata, TextContent};
+use roomkit_core::model::{
+    Access, AgentResponsePolicy, InboundMessage, Metadata, RoomTimers, TextContent,
+};
 use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
 use roomkit_core::{RoomKit, RoomOptions, Rooms};
 
@@ -22,6 +24,12 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
     not_found!(
         other.room("r"),
         other.close_room("r"),
+        other.pause_room("r"),
+        other.resume_room("r"),
+        other.reopen_room("r"),
+        other.archive_room("r"),
+        other.set_room_timers("r", RoomTimers::default()),
+        other.check_room_timers("r"),
         other.delete_room("r"),
         other.update_room_metadata("r", Metadata::new()),
         other.set_agent_response_policy("r", AgentResponsePolicy::AddressedOnly),

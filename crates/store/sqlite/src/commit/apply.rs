@@ -5,9 +5,7 @@ use std::sync::Arc;
 use roomkit_core::model::{
     ChannelBinding, ChannelId, Observation, Participant, ParticipantId, RoomEvent, Task,
 };
-use roomkit_core::store::{
-    BindingChange, IdempotentOutcome, OwedDelivery, RoomCommit, Speaker,
-};
+use roomkit_core::store::{BindingChange, IdempotentOutcome, OwedDelivery, RoomCommit, Speaker};
 use roomkit_core::{Error, ErrorKind, Result};
 use roomkit_store::{EventRow, from_json, to_json};
 use rusqlite::params;
@@ -192,7 +190,10 @@ pub(crate) fn insert_binding(
          VALUES (?1, ?2, ?3, ?4, ?5, ?6)"
     };
     let stored = txn.db.run(
-        format_args!("storing the binding of {} to room {}", binding.channel_id, room.id),
+        format_args!(
+            "storing the binding of {} to room {}",
+            binding.channel_id, room.id
+        ),
         sql,
         params![
             entry.key,
@@ -256,7 +257,10 @@ pub(super) fn head(txn: &Txn<'_>, entry: &Entry, commit: &RoomCommit) -> Result<
         txn.db.run(
             what,
             "UPDATE rooms SET detached = ?2 WHERE key = ?1",
-            params![entry.key, detached_json(&room.id, &entry.snapshot.detached)?],
+            params![
+                entry.key,
+                detached_json(&room.id, &entry.snapshot.detached)?
+            ],
         )?;
     }
     Ok(())
@@ -428,7 +432,11 @@ pub(crate) fn insert_task(txn: &Txn<'_>, room: i64, task: &Task) -> Result<()> {
     txn.db.run(
         format_args!("storing task {}", task.id),
         "INSERT INTO tasks (room, id, data) VALUES (?1, ?2, ?3)",
-        params![room, task.id.as_str(), to_json("task", task.id.as_str(), task)?],
+        params![
+            room,
+            task.id.as_str(),
+            to_json("task", task.id.as_str(), task)?
+        ],
     )?;
     Ok(())
 }
@@ -441,7 +449,10 @@ pub(crate) fn insert_observation(
     txn.db.run(
         format_args!("storing observation {}", observation.id),
         "INSERT INTO observations (room, data) VALUES (?1, ?2)",
-        params![room, to_json("observation", observation.id.as_str(), observation)?],
+        params![
+            room,
+            to_json("observation", observation.id.as_str(), observation)?
+        ],
     )?;
     Ok(())
 }

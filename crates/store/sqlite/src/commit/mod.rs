@@ -69,7 +69,10 @@ fn check(commit: &RoomCommit, entry: &Entry) -> Result<()> {
     if let Some(expected) = commit.expected_version
         && expected != version
     {
-        return Err(conflict(id, &format!("version is {version}, not {expected}")));
+        return Err(conflict(
+            id,
+            &format!("version is {version}, not {expected}"),
+        ));
     }
     let next = entry.snapshot.room.next_index();
     if let Some(event) = &commit.event

@@ -159,8 +159,8 @@ fn resolved(path: &Path) -> Result<PathBuf> {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let name = path.file_name().ok_or_else(|| {
-        failed(format!("{} is no name of a file", path.display()))
-    })?;
+    let name = path
+        .file_name()
+        .ok_or_else(|| failed(format!("{} is no name of a file", path.display())))?;
     Ok(folder.canonicalize().map_err(cannot)?.join(name))
 }

@@ -142,7 +142,10 @@ struct Pair {
 }
 
 fn code<T>(result: &roomkit_core::Result<T>) -> Option<(&'static str, bool)> {
-    result.as_ref().err().map(|error| (error.code(), error.is_retryable()))
+    result
+        .as_ref()
+        .err()
+        .map(|error| (error.code(), error.is_retryable()))
 }
 
 /// Asks both the same and wants the same answer.
@@ -166,7 +169,11 @@ impl Pair {
         let known = self.memory_room(room).await;
         let (version, next) = known.map_or((0, 0), |room| (room.version, room.room.next_index()));
         let off = |number: u64, by: i8| number.saturating_add_signed(by.into());
-        let mut commit = RoomCommit::new(room.into(), Some(off(version, plan.version)), at(self.clock));
+        let mut commit = RoomCommit::new(
+            room.into(),
+            Some(off(version, plan.version)),
+            at(self.clock),
+        );
         commit.fencing = plan.fencing.map(FencingToken);
         let index = off(next, plan.index);
         if plan.has_event {
@@ -185,12 +192,20 @@ impl Pair {
             participant_id: format!("p{}", channel / 2).into(),
             sender_id: format!("+{channel}").into(),
             channel_id: CHANNELS[channel].into(),
-            channel_type: if channel == 0 { ChannelType::custom("x").unwrap() } else { ChannelType::Sms },
+            channel_type: if channel == 0 {
+                ChannelType::custom("x").unwrap()
+            } else {
+                ChannelType::Sms
+            },
         });
         if let Some((channel, attach)) = plan.binding {
             let channel = CHANNELS[channel];
             let mut binding = ChannelBinding::new(
-                channel, room, ChannelType::Sms, ChannelCategory::Transport, at(self.clock),
+                channel,
+                room,
+                ChannelType::Sms,
+                ChannelCategory::Transport,
+                at(self.clock),
             );
             binding.muted = plan.word == 0;
             commit.bindings.push(match attach {
@@ -200,7 +215,10 @@ impl Pair {
         }
         if let Some(status) = plan.status {
             let statuses = [
-                RoomStatus::Active, RoomStatus::Paused, RoomStatus::Closed, RoomStatus::Archived,
+                RoomStatus::Active,
+                RoomStatus::Paused,
+                RoomStatus::Closed,
+                RoomStatus::Archived,
             ];
             let mut update = RoomUpdate::default();
             update.status = Some(statuses[usize::from(status)]);
@@ -208,7 +226,9 @@ impl Pair {
             commit.room = Some(Box::new(update));
         }
         if plan.participant {
-            commit.participants.push(Participant::new("p0", room, "b", at(self.clock)));
+            commit
+                .participants
+                .push(Participant::new("p0", room, "b", at(self.clock)));
         }
         if plan.work {
             let mut task = Task::new(room, "todo", at(self.clock));
@@ -234,7 +254,11 @@ impl Pair {
         if plan.payload {
             source.raw_payload = Metadata::new().with("n", 1.1).with("version", version);
         }
-        let text = format!("{} {} {index}", WORDS[plan.word], WORDS[(plan.word + 1) % WORDS.len()]);
+        let text = format!(
+            "{} {} {index}",
+            WORDS[plan.word],
+            WORDS[(plan.word + 1) % WORDS.len()]
+        );
         let mut event = RoomEvent::new(ROOMS[plan.room], source, TextContent::new(text), at(index));
         event.id = id_of(plan.room, index);
         event.index = index;
@@ -244,7 +268,9 @@ impl Pair {
             event.correlation_id = Some("c".into());
         }
         if version > 0 {
-            event.metadata = Metadata::new().with("edited", true).with("version", version);
+            event.metadata = Metadata::new()
+                .with("edited", true)
+                .with("version", version);
         }
         event
     }
@@ -274,7 +300,10 @@ impl Pair {
                 both!(self, store => store.delete_room(&ROOMS[*room].into()).await);
             }
             Step::DeleteEvents(room, events) => {
-                let events: Vec<_> = events.iter().map(|index| id_of(*room, (*index).into())).collect();
+                let events: Vec<_> = events
+                    .iter()
+                    .map(|index| id_of(*room, (*index).into()))
+                    .collect();
                 both!(self, store => store.delete_events(&ROOMS[*room].into(), &events).await);
             }
             Step::Expire(age, redact, scope, limit) => {
@@ -285,7 +314,11 @@ impl Pair {
                         _ => RetentionScope::AllBut([].into()),
                     },
                     before: at((*age).into()),
-                    action: if *redact { RetentionAction::Redact } else { RetentionAction::Delete },
+                    action: if *redact {
+                        RetentionAction::Redact
+                    } else {
+                        RetentionAction::Delete
+                    },
                 };
                 both!(self, store => store.expire_events(&expiry, *limit).await);
             }
@@ -304,7 +337,10 @@ impl Pair {
             }
             Step::UpdateOwed(room, event) => {
                 let mut of = RoomEvent::new(
-                    ROOMS[*room], EventSource::system(), TextContent::new(""), now(),
+                    ROOMS[*room],
+                    EventSource::system(),
+                    TextContent::new(""),
+                    now(),
                 );
                 of.index = (*event).into();
                 of.id = id_of(*room, of.index);
@@ -347,13 +383,18 @@ impl Pair {
 
     async fn compare(&self) {
         for room in ROOMS {
-            assert_eq!(dump(&self.sqlite, room).await, dump(&self.memory, room).await);
+            assert_eq!(
+                dump(&self.sqlite, room).await,
+                dump(&self.memory, room).await
+            );
             let id = room.into();
             both!(self, store => store.room(&id).await);
             for channel in CHANNELS {
                 both!(self, store => store.unread_count(&id, &channel.into()).await);
             }
-            let roots: Vec<EventId> = (0..6).map(|index| format!("{room}-{index}").into()).collect();
+            let roots: Vec<EventId> = (0..6)
+                .map(|index| format!("{room}-{index}").into())
+                .collect();
             both!(self, store => store.thread_summaries(&id, &roots).await);
             for root in &roots {
                 both!(self, store => store.event_versions(&id, root).await);
@@ -364,7 +405,16 @@ impl Pair {
             both!(self, store => store.owed(Some(&id), 5).await);
         }
         both!(self, store => store.owed(None, 100).await);
-        for text in ["hello", "CAN'T 3.14", "grüße snake_case", "snake", "привет 3", "t", "", "14"] {
+        for text in [
+            "hello",
+            "CAN'T 3.14",
+            "grüße snake_case",
+            "snake",
+            "привет 3",
+            "t",
+            "",
+            "14",
+        ] {
             both!(self, store => store.search_events(&EventSearch::new(text, 9)).await);
             let search = EventSearch::new(text, 3).room("r").offset(1);
             both!(self, store => store.search_events(&search).await);
@@ -405,15 +455,37 @@ fn queries() -> Vec<EventQuery> {
         ]
     };
     let filters = [
-        EventFilter { source_channel_id: Some("a".into()), ..EventFilter::default() },
-        EventFilter { participant_id: Some("p1".into()), ..EventFilter::default() },
-        EventFilter { parent_event_id: Some("r-1".into()), ..EventFilter::default() },
-        EventFilter { top_level_only: true, ..EventFilter::default() },
-        EventFilter { correlation_id: Some("c".into()), ..EventFilter::default() },
-        EventFilter { after_time: Some(at(2)), before_time: Some(at(5)), ..EventFilter::default() },
+        EventFilter {
+            source_channel_id: Some("a".into()),
+            ..EventFilter::default()
+        },
+        EventFilter {
+            participant_id: Some("p1".into()),
+            ..EventFilter::default()
+        },
+        EventFilter {
+            parent_event_id: Some("r-1".into()),
+            ..EventFilter::default()
+        },
+        EventFilter {
+            top_level_only: true,
+            ..EventFilter::default()
+        },
+        EventFilter {
+            correlation_id: Some("c".into()),
+            ..EventFilter::default()
+        },
+        EventFilter {
+            after_time: Some(at(2)),
+            before_time: Some(at(5)),
+            ..EventFilter::default()
+        },
         EventFilter::of_types([EventType::System]),
         EventFilter::of_types([EventType::System, EventType::Message]),
-        EventFilter { exclude_types: Some(vec![EventType::System]), ..EventFilter::default() },
+        EventFilter {
+            exclude_types: Some(vec![EventType::System]),
+            ..EventFilter::default()
+        },
     ];
     let mut all = vec![
         EventQuery::first(100),
@@ -428,13 +500,20 @@ fn queries() -> Vec<EventQuery> {
 }
 
 fn check(steps: &[Step], cached_rooms: usize) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let place = Place::new();
         let options = place.options().cached_rooms(cached_rooms);
         let sqlite = SqliteStore::open(options.clone()).await.unwrap();
         let memory = MemoryStore::new();
-        let mut pair = Pair { memory, sqlite, options, clock: 0 };
+        let mut pair = Pair {
+            memory,
+            sqlite,
+            options,
+            clock: 0,
+        };
         for step in steps {
             pair.run(step).await;
         }
@@ -455,7 +534,10 @@ proptest! {
 }
 
 fn scale() -> u32 {
-    std::env::var("ROOMKIT_SCALE").ok().and_then(|scale| scale.parse().ok()).unwrap_or(1)
+    std::env::var("ROOMKIT_SCALE")
+        .ok()
+        .and_then(|scale| scale.parse().ok())
+        .unwrap_or(1)
 }
 
 #[tokio::test]
