@@ -25,6 +25,6 @@ pub use error::{Error, ErrorKind, Result};
 pub use identity::IdentityResolver;
 pub use kit::{
     AttachChannel, CloseReport, DeliveryHandle, RoomKit, RoomKitBuilder, RoomOptions, Rooms,
-    SendEvent, WeakKit,
+    SendEvent, WeakKit, WebhookOutcome,
 };
 pub use pipeline::{LoopGuard, Refusal};

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::receipts::Receipts;
 use super::timers::Timers;
 use super::{Channels, FlowControl, Inner, RoomKit};
 use crate::clock::{Clock, SystemClock};
@@ -42,6 +43,7 @@ pub(crate) struct Settings {
     pub(crate) circuit_breaker: CircuitBreakerConfig,
     pub(crate) timer_sweeper: bool,
     pub(crate) timer_scan_interval: Duration,
+    pub(crate) remembered_deliveries: usize,
 }
 
 impl Default for Settings {
@@ -59,6 +61,7 @@ impl Default for Settings {
             circuit_breaker: CircuitBreakerConfig::default(),
             timer_sweeper: true,
             timer_scan_interval: Duration::from_secs(900),
+            remembered_deliveries: 65_536,
         }
     }
 }
@@ -228,6 +231,14 @@ impl RoomKitBuilder {
         self
     }
 
+    /// Of how many of the last messages that providers took the kit remembers which event they carry
+    /// and how far they have come, for [reports](crate::Rooms::process_delivery_status) about them. It
+    /// is remembered in this process alone, at some 300 bytes each. Default: 65,536; with 0, none.
+    pub fn remembered_deliveries(mut self, messages: usize) -> Self {
+        self.settings.remembered_deliveries = messages;
+        self
+    }
+
     /// Puts the kit together.
     ///
     /// # Errors
@@ -298,6 +309,7 @@ impl RoomKitBuilder {
     pub(super) fn assemble(self) -> RoomKit {
         // In a store of the kit's own there is nothing yet that could run out.
         let timers = Timers::new(&self.settings, self.store.is_some());
+        let receipts = Receipts::new(self.settings.remembered_deliveries);
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let router = self
@@ -329,6 +341,7 @@ impl RoomKitBuilder {
             watched: Watched::default(),
             streaming: Streaming::default(),
             timers,
+            receipts,
             channels: Channels::default(),
             closing: super::close::Closing::default(),
         })

@@ -13,8 +13,10 @@ mod hooks;
 mod inbound;
 mod lifecycle;
 mod realtime;
+mod receipts;
 mod rooms;
 mod timers;
+mod webhook;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -32,6 +34,7 @@ pub use close::CloseReport;
 pub use events::SendEvent;
 pub use inbound::DeliveryHandle;
 pub use rooms::RoomOptions;
+pub use webhook::WebhookOutcome;
 
 use self::builder::Settings;
 use self::flow::FlowControl;
@@ -78,6 +81,7 @@ pub(crate) struct Inner {
     pub(crate) watched: Watched,
     pub(crate) streaming: Streaming,
     pub(crate) timers: timers::Timers,
+    pub(crate) receipts: receipts::Receipts,
     channels: Channels,
     closing: close::Closing,
 }

@@ -101,6 +101,13 @@ open_string_enum! {
         /// An event reached some of its channels and not others. Data: `failed`, how
         /// many.
         BroadcastPartialFailure = "broadcast_partial_failure",
+        /// A provider reported something new about a message that went out. Data: `provider`,
+        /// `message_id`, `status` (the provider's word), `state` where the word stands for one, and
+        /// `error` (the provider's code) where it gives one.
+        DeliveryStatusChanged = "delivery_status_changed",
+        /// A provider reported about a message that this kit does not know. Data as of
+        /// `delivery_status_changed`.
+        DeliveryStatusUnknown = "delivery_status_unknown",
         /// It became known who a sender is. Data: `participant_id`, `identity_id`.
         IdentityResolved = "identity_resolved",
         /// Finding out who a sender is took too long. Data: `address`.

@@ -68,7 +68,7 @@ pub use self::metadata::Metadata;
 pub use self::participant::Participant;
 pub use self::policy::{RateLimit, RetryPolicy};
 pub use self::read::ReadMarker;
-pub use self::receipt::DeliveryStatus;
+pub use self::receipt::{DeliveryState, DeliveryStatus, StatusOutcome, WebhookItem};
 pub use self::room::{Room, RoomTimers};
 pub use self::source::EventSource;
 pub use self::thread::ThreadSummary;

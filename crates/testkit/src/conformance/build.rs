@@ -45,6 +45,9 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     if let Some(policy) = policy {
         builder = builder.agent_response_policy(policy);
     }
+    if scenario.kit.timer_sweeper == Some(false) {
+        builder = builder.without_timer_sweeper();
+    }
     let mut stage = Stage {
         kit: builder.build().map_err(failed("the kit"))?,
         transports: Vec::new(),
@@ -143,6 +146,7 @@ impl Stage {
         made.push(spec.id.clone());
         let options = RoomOptions::new()
             .id(spec.id.clone())
+            .timers(spec.timers.clone().unwrap_or_default())
             .metadata(spec.metadata.clone());
         let created = self.kit.create_room(options).await;
         created
@@ -171,6 +175,9 @@ fn transport(spec: &ChannelSpec) -> Result<MockChannel, ConformanceError> {
     if spec.streaming {
         builder = builder.streaming();
     }
+    if spec.provider_ids {
+        builder = builder.provider_ids();
+    }
     if let Some(number) = spec.fail_frame {
         if !spec.streaming {
             return Err(wrong(spec, "`fail_frame` is for channels that stream"));
@@ -188,10 +195,11 @@ fn agent(spec: &ChannelSpec) -> Result<ScriptedAgent, ConformanceError> {
         || spec.capabilities.is_some()
         || spec.fail_first.is_some()
         || spec.streaming
-        || spec.fail_frame.is_some();
+        || spec.fail_frame.is_some()
+        || spec.provider_ids;
     if is_transport {
-        let problem = "`direction`, `capabilities`, `fail_first`, `streaming` and `fail_frame` are \
-            for transports";
+        let problem = "`direction`, `capabilities`, `fail_first`, `streaming`, `fail_frame` and \
+            `provider_ids` are for transports";
         return Err(wrong(spec, problem));
     }
     let mut builder = ScriptedAgent::builder(spec.id.clone());

@@ -32,6 +32,7 @@ mod shape;
 mod strict;
 mod trace;
 mod turns;
+mod webhook;
 
 use std::fs;
 use std::path::Path;

@@ -64,7 +64,7 @@ async fn play(scenario: &Scenario) -> Result<Value, ConformanceError> {
 }
 
 /// Why a step has no result.
-enum Trouble {
+pub(super) enum Trouble {
     /// The call failed, which is a result too.
     Kit(Error),
     /// The step makes no sense.
@@ -146,6 +146,37 @@ impl Stage {
             Step::CloseRoom(of) => {
                 kit.close_room(self.room(&of.room).await?).await?;
             }
+            Step::PauseRoom(of) => {
+                kit.pause_room(self.room(&of.room).await?).await?;
+            }
+            Step::ResumeRoom(of) => {
+                kit.resume_room(self.room(&of.room).await?).await?;
+            }
+            Step::ReopenRoom(of) => {
+                kit.reopen_room(self.room(&of.room).await?).await?;
+            }
+            Step::ArchiveRoom(of) => {
+                kit.archive_room(self.room(&of.room).await?).await?;
+            }
+            Step::SetRoomTimers(change) => {
+                let room = self.room(&change.room).await?;
+                kit.set_room_timers(room, change.timers.clone()).await?;
+            }
+            Step::CheckRoomTimers(of) => {
+                let room = kit.check_room_timers(self.room(&of.room).await?).await?;
+                return Ok(Some(json!({ "status": room.status })));
+            }
+            Step::CheckAllTimers(_) => {
+                let changed = kit.check_all_timers().await?;
+                let names = trace::room_names(self).await?.into_iter();
+                let changed: Vec<_> = names
+                    .filter(|(id, _)| changed.iter().any(|room| room.id == *id))
+                    .map(|(_, name)| name)
+                    .collect();
+                return Ok(Some(json!({ "changed": changed })));
+            }
+            Step::DeliveryStatus(status) => return self.delivery_status(status).await.map(Some),
+            Step::Webhook(webhook) => return self.webhook(webhook).await.map(Some),
             Step::SetAgentResponsePolicy(change) => {
                 let room = self.room(&change.room).await?;
                 kit.set_agent_response_policy(room, change.policy).await?;
@@ -194,14 +225,14 @@ impl Stage {
     }
 
     /// The room that a step means: `<new N>` is the Nth that the scenario did not set up.
-    async fn room(&self, named: &RoomId) -> roomkit_core::Result<RoomId> {
+    pub(super) async fn room(&self, named: &RoomId) -> roomkit_core::Result<RoomId> {
         let rooms = trace::room_names(self).await?;
         let of_name = rooms.into_iter().find(|(_, name)| named == name.as_str());
         Ok(of_name.map_or_else(|| named.clone(), |(room, _)| room))
     }
 
     /// Content with the ids of the events that it names by index.
-    async fn content(
+    pub(super) async fn content(
         &self,
         content: &Content,
         room: Option<&RoomId>,

@@ -2,7 +2,7 @@
 
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
-    EventType, Metadata, RateLimit, RetryPolicy, RoomId, Visibility,
+    EventType, Metadata, RateLimit, RetryPolicy, RoomId, RoomTimers, Visibility,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,6 +49,7 @@ impl Scenario {
 pub(super) struct Kit {
     pub(super) max_chain_depth: Option<u32>,
     pub(super) agent_response_policy: Option<AgentResponsePolicy>,
+    pub(super) timer_sweeper: Option<bool>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -66,6 +67,8 @@ pub(super) struct ChannelSpec {
     #[serde(default)]
     pub(super) streaming: bool,
     pub(super) fail_frame: Option<u64>,
+    #[serde(default)]
+    pub(super) provider_ids: bool,
     pub(super) script: Option<Vec<RuleSpec>>,
 }
 
@@ -157,6 +160,8 @@ pub(super) struct RoomSpec {
     pub(super) id: RoomId,
     #[serde(default)]
     pub(super) metadata: Metadata,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) timers: Option<RoomTimers>,
     #[serde(default)]
     pub(super) attach: Vec<AttachSpec>,
 }
@@ -191,7 +196,16 @@ pub(super) enum Step {
     AttachChannel(AttachSpec),
     SetAccess(SetAccess),
     SetVisibility(SetVisibility),
+    PauseRoom(OfRoom),
+    ResumeRoom(OfRoom),
     CloseRoom(OfRoom),
+    ReopenRoom(OfRoom),
+    ArchiveRoom(OfRoom),
+    SetRoomTimers(SetTimers),
+    CheckRoomTimers(OfRoom),
+    CheckAllTimers(Nothing),
+    DeliveryStatus(StatusReport),
+    Webhook(Webhook),
     SetAgentResponsePolicy(SetPolicy),
     CancelAnswer(CancelAnswer),
     Settle(Settle),
@@ -243,6 +257,50 @@ pub(super) struct OfChannel {
 #[serde(deny_unknown_fields)]
 pub(super) struct OfRoom {
     pub(super) room: RoomId,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StatusReport {
+    pub(super) message_id: String,
+    pub(super) status: String,
+    pub(super) channel: Option<ChannelId>,
+    pub(super) room: Option<RoomId>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Webhook {
+    pub(super) channel: ChannelId,
+    pub(super) items: Vec<WebhookSpec>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WebhookSpec {
+    Message(WebhookMessage),
+    Status(StatusReport),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WebhookMessage {
+    pub(super) sender: String,
+    pub(super) room: Option<RoomId>,
+    pub(super) content: Content,
+    pub(super) provider_message_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetTimers {
+    pub(super) room: RoomId,
+    #[serde(deserialize_with = "strict::required")]
+    pub(super) timers: RoomTimers,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -42,6 +42,11 @@ shape!(ResultShape {
     status: Value,
     error: Value,
     cancelled: Value,
+    changed: Vec<Value>,
+    state: Value,
+    told: Value,
+    index: Value,
+    items: Vec<ResultShape>,
 });
 
 shape!(DeliveryShape {

@@ -10,6 +10,7 @@ mod load;
 mod loops;
 mod parts;
 mod races;
+mod receipts;
 mod reentry;
 mod refusals;
 mod resilience;

@@ -1,7 +1,7 @@
 //! A room of another organisation is not found, by whatever call.
 
 use roomkit_core::model::{
-    Access, AgentResponsePolicy, InboundMessage, Metadata, RoomTimers, TextContent,
+    Access, AgentResponsePolicy, DeliveryStatus, InboundMessage, Metadata, RoomTimers, TextContent,
 };
 use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
 use roomkit_core::{RoomKit, RoomOptions, Rooms};
@@ -49,6 +49,10 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.send_event("r", "system", text()),
         other.process_inbound(InboundMessage::text("a", "u", "x").in_room("r")),
         other.process_inbound_deferred(InboundMessage::text("a", "u", "x").in_room("r")),
+        other.process_delivery_status(DeliveryStatus {
+            room_id: Some("r".into()),
+            ..DeliveryStatus::new("p", "m", "sent")
+        }),
         other.timeline("r", 0, 9),
         other.events("r", &EventQuery::last(9)),
         other.event("r", "e"),
