@@ -342,6 +342,7 @@ impl RoomKitBuilder {
             streaming: Streaming::default(),
             timers,
             receipts,
+            sources: super::sources::Sources::default(),
             channels: Channels::default(),
             closing: super::close::Closing::default(),
         })

@@ -50,7 +50,7 @@ impl CloseReport {
 
 impl RoomKit {
     /// Closes the kit: nothing new is taken, what is under way has until `deadline` to end, the rest
-    /// is aborted and reported. Then the channels, all at once, the realtime backend and the store are
+    /// is aborted and reported; sources end first, and what they bring until then is taken. Then the channels, all at once, the realtime backend and the store are
     /// closed; each has until `deadline` again.
     ///
     /// # Errors
@@ -59,7 +59,11 @@ impl RoomKit {
         let inner = self.inner();
         inner.closing.0.store(true, Ordering::SeqCst);
         inner.timers.stop();
-        let drained = clock::timeout(&*inner.clock, deadline, pin!(inner.tasks.idle())).await;
+        let drain = async {
+            inner.sources.close(inner).await;
+            inner.tasks.idle().await;
+        };
+        let drained = clock::timeout(&*inner.clock, deadline, pin!(drain)).await;
         let report = match drained {
             Ok(()) => CloseReport {
                 lanes: Vec::new(),
@@ -81,6 +85,7 @@ impl RoomKit {
                 "closed before all was done"
             );
         }
+        inner.sources.abort();
         inner.tasks.abort_all();
         let channels = self.channels();
         join_all(channels.iter().map(|channel| async move {

@@ -15,6 +15,7 @@ mod lifecycle;
 mod realtime;
 mod receipts;
 mod rooms;
+mod sources;
 mod timers;
 mod webhook;
 
@@ -34,6 +35,8 @@ pub use close::CloseReport;
 pub use events::SendEvent;
 pub use inbound::DeliveryHandle;
 pub use rooms::RoomOptions;
+pub use sources::AttachSource;
+pub(crate) use sources::SourceLimits;
 pub use webhook::WebhookOutcome;
 
 use self::builder::Settings;
@@ -82,6 +85,7 @@ pub(crate) struct Inner {
     pub(crate) streaming: Streaming,
     pub(crate) timers: timers::Timers,
     pub(crate) receipts: receipts::Receipts,
+    pub(crate) sources: sources::Sources,
     channels: Channels,
     closing: close::Closing,
 }
@@ -215,6 +219,7 @@ struct Alive {
 impl Drop for Alive {
     fn drop(&mut self) {
         self.inner.timers.stop();
+        self.inner.sources.abort();
         self.inner.tasks.abort_all();
     }
 }

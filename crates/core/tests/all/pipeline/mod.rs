@@ -16,6 +16,7 @@ mod refusals;
 mod resilience;
 mod routing;
 mod scripted_store;
+mod sources;
 mod streams;
 mod support;
 mod tenancy;
