@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::intake::Intake;
 use super::receipts::Receipts;
 use super::timers::Timers;
 use super::{Channels, FlowControl, Inner, RoomKit};
@@ -12,7 +13,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookTrigger, RoomHooks};
 use crate::identity::IdentityResolver;
-use crate::model::{AgentResponsePolicy, ChannelType};
+use crate::model::{AgentResponsePolicy, ChannelType, RateLimit};
 use crate::pipeline::LoopGuard;
 use crate::pipeline::loop_guard::Watched;
 use crate::pipeline::stream::Streaming;
@@ -81,6 +82,8 @@ pub struct RoomKitBuilder {
     clock: Option<Arc<dyn Clock>>,
     room_hooks: Option<Arc<dyn RoomHooks>>,
     fail_closed: HashSet<HookTrigger>,
+    inbound_rate_limit: Option<RateLimit>,
+    organization_rate_limit: Option<RateLimit>,
 }
 
 impl RoomKitBuilder {
@@ -231,6 +234,20 @@ impl RoomKitBuilder {
         self
     }
 
+    /// How many messages each channel may bring in; a further one is refused with `rate_limited`, and
+    /// nothing of it is stored. Events that the application sends are not counted. Default: any number.
+    pub fn inbound_rate_limit(mut self, limit: RateLimit) -> Self {
+        self.inbound_rate_limit = Some(limit);
+        self
+    }
+
+    /// As [`inbound_rate_limit`](Self::inbound_rate_limit) for each organisation, over all channels
+    /// (RFC §17.4): that of the handle through which the messages come. Default: any number.
+    pub fn organization_rate_limit(mut self, limit: RateLimit) -> Self {
+        self.organization_rate_limit = Some(limit);
+        self
+    }
+
     /// Of how many of the last messages that providers took the kit remembers which event they carry
     /// and how far they have come, for [reports](crate::Rooms::process_delivery_status) about them. It
     /// is remembered in this process alone, at some 300 bytes each. Default: 65,536; with 0, none.
@@ -262,6 +279,15 @@ impl RoomKitBuilder {
                     ErrorKind::InvalidInput,
                     format!("{name}: must be at least 1"),
                 ));
+            }
+        }
+        let limits = [
+            ("inbound_rate_limit", &self.inbound_rate_limit),
+            ("organization_rate_limit", &self.organization_rate_limit),
+        ];
+        for (name, limit) in limits {
+            if let Some(limit) = limit {
+                limit.validate().map_err(|problem| problem.within(name))?;
             }
         }
         let most_repeats = self.settings.loop_guard.map(|guard| guard.max_repeats);
@@ -338,6 +364,7 @@ impl RoomKitBuilder {
             lanes: Arc::new(KeyedQueue::new()),
             routes: Arc::new(KeyedQueue::new()),
             flow: FlowControl::default(),
+            intake: Intake::new(self.inbound_rate_limit, self.organization_rate_limit),
             watched: Watched::default(),
             streaming: Streaming::default(),
             timers,

@@ -11,6 +11,7 @@ mod events;
 pub(crate) mod flow;
 mod hooks;
 mod inbound;
+mod intake;
 mod lifecycle;
 mod realtime;
 mod receipts;
@@ -81,6 +82,7 @@ pub(crate) struct Inner {
     pub(crate) lanes: Lanes,
     pub(crate) routes: Arc<KeyedQueue<RouteKey>>,
     pub(crate) flow: FlowControl,
+    pub(crate) intake: intake::Intake,
     pub(crate) watched: Watched,
     pub(crate) streaming: Streaming,
     pub(crate) timers: timers::Timers,

@@ -54,7 +54,7 @@ pub use self::enums::{
     DeliveryMode, EventStatus, IdentificationStatus, LengthUnit, Overflow, ParticipantRole,
     ParticipantStatus, RichFormat, RoomStatus, TaskStatus, ToolCallStatus, TraceDirection,
 };
-pub use self::ephemeral::{EphemeralEvent, EphemeralEventType};
+pub use self::ephemeral::{EphemeralEvent, EphemeralEventType, Presence};
 pub use self::event::RoomEvent;
 pub use self::event_type::EventType;
 pub use self::filter::{EventFilter, PersistencePolicy};

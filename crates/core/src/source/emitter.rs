@@ -12,7 +12,7 @@ use crate::model::{
     ChannelId, FrameworkEvent, FrameworkEventType, InboundMessage, InboundResult, Metadata,
     SourceHealth, SourceStatus,
 };
-use crate::pipeline::{self, Scope};
+use crate::pipeline::{self, Refusal, Scope};
 use crate::sync::inside::Inside;
 use crate::sync::lock;
 
@@ -120,6 +120,9 @@ impl SourceEmitter {
         message.channel_id.clone_from(&shared.channel);
         let running = Arc::clone(&inner);
         let call = async move {
+            if !running.intake.admits(&running, &shared.scope, &message) {
+                return Ok(pipeline::inbound::refused(Refusal::RateLimited).result);
+            }
             let accepted = pipeline::inbound::accept(&running, &shared.scope, message).await?;
             {
                 let mut health = lock(&shared.health);

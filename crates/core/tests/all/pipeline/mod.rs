@@ -3,8 +3,10 @@
 mod channels;
 mod closing;
 mod edits;
+mod ephemeral;
 mod hooks;
 mod identity;
+mod intake;
 mod lifecycle;
 mod load;
 mod loops;

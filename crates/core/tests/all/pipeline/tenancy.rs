@@ -1,7 +1,8 @@
 //! A room of another organisation is not found, by whatever call.
 
 use roomkit_core::model::{
-    Access, AgentResponsePolicy, DeliveryStatus, InboundMessage, Metadata, RoomTimers, TextContent,
+    Access, AgentResponsePolicy, DeliveryStatus, EphemeralEventType, InboundMessage, Metadata,
+    RoomTimers, TextContent,
 };
 use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
 use roomkit_core::{RoomKit, RoomOptions, Rooms};
@@ -61,6 +62,12 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.tasks("r"),
         other.observations("r"),
         other.publish_typing("r", "u", true),
+        other.publish_presence("r", "u", "online"),
+        other.publish_reaction("r", "u", "e", "x"),
+        other.publish_reaction_removed("r", "u", "e", "x"),
+        other.publish_read_receipt("r", "u", "e"),
+        other.publish_tool_call("r", "a", EphemeralEventType::ToolCallStart, Vec::new()),
+        other.publish_custom("r", "u", Metadata::new()),
         other.subscribe_room("r", |_| async {}),
         other.remove_room_hook("r", "h"),
     );
