@@ -36,7 +36,7 @@ pub(super) fn closed() -> Error {
 pub struct CloseReport {
     /// The lanes that still had something in them, as room and channel.
     pub lanes: Vec<(RoomId, ChannelId)>,
-    /// How many calls and tasks were still under way.
+    /// How many calls, tasks and sources were still under way.
     pub running: usize,
 }
 
@@ -74,7 +74,7 @@ impl RoomKit {
                 lanes.sort();
                 CloseReport {
                     lanes,
-                    running: inner.tasks.running(),
+                    running: inner.tasks.running() + inner.sources.attached(),
                 }
             }
         };

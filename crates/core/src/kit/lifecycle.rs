@@ -127,9 +127,10 @@ impl Rooms {
                 let activity = timers.last_activity_at.or(known.last_activity_at);
                 timers.last_activity_at = Some(activity.unwrap_or_else(|| inner.clock.now()));
                 timers.paused_at = known.paused_at;
-                let mut update = RoomUpdate::default();
-                update.timers = Some(timers);
-                Ok(Some(update))
+                Ok(Some(RoomUpdate {
+                    timers: Some(timers),
+                    ..RoomUpdate::default()
+                }))
             });
             let room = changed.await?.room;
             inner.timers.note(&inner, &room);
@@ -177,10 +178,11 @@ pub(super) fn status_update(room: &Room, status: RoomStatus, now: DateTime<Utc>)
         RoomStatus::Active => timers.last_activity_at = Some(now),
         RoomStatus::Closed | RoomStatus::Archived => {}
     }
-    let mut update = RoomUpdate::default();
-    update.status = Some(status);
-    update.timers = (timers != room.timers).then_some(timers);
-    update
+    RoomUpdate {
+        status: Some(status),
+        timers: (timers != room.timers).then_some(timers),
+        ..RoomUpdate::default()
+    }
 }
 
 /// A transition that a timer made.

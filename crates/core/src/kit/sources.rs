@@ -345,6 +345,11 @@ impl Sources {
         shared.tell(inner, FrameworkEventType::SourceDetached, |_| {});
     }
 
+    /// How many are attached.
+    pub(super) fn attached(&self) -> usize {
+        lock(&self.state).by_channel.len()
+    }
+
     fn entries(&self) -> Vec<Entry> {
         let mut state = lock(&self.state);
         state.closed = true;

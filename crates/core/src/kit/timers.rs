@@ -416,8 +416,15 @@ async fn look(inner: &Arc<Inner>, room: RoomId, watch: Watch) {
             let (now, elapsed) = (inner.clock.now(), inner.clock.elapsed());
             let room = make(&inner, &Scope::default(), &room, is_due).await?.0;
             if let Some(next) = Next::of(&room) {
-                let watch = Watch::new(next, Some(watch), now, elapsed);
-                lock(&inner.timers.state).put(&room.id, watch);
+                let mut state = lock(&inner.timers.state);
+                // Who changed the room meanwhile has written down what is so since.
+                if state
+                    .watched
+                    .get(&room.id)
+                    .is_some_and(|noted| noted.next == next)
+                {
+                    state.put(&room.id, Watch::new(next, Some(watch), now, elapsed));
+                }
             }
             Ok(())
         }

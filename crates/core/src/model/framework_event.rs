@@ -56,9 +56,10 @@ open_string_enum! {
         LoopDetected = "loop_detected",
         /// A room was made.
         RoomCreated = "room_created",
-        /// A room became quiet and was paused.
+        /// A room became quiet and was paused, or was paused by hand. Data: `room_id`, and `reason`
+        /// (`timer`) where its timers did it.
         RoomPaused = "room_paused",
-        /// A room was closed.
+        /// A room was closed. Data as of `room_paused`.
         RoomClosed = "room_closed",
         /// A room was archived.
         RoomArchived = "room_archived",
@@ -76,7 +77,8 @@ open_string_enum! {
         ChannelConnected = "channel_connected",
         /// A channel's connection went away.
         ChannelDisconnected = "channel_disconnected",
-        /// A source was attached to a channel.
+        /// A source was attached to a channel. Data, as of all events about sources: `source_id` and
+        /// `source_name`, both its name.
         SourceAttached = "source_attached",
         /// A source was detached from its channel.
         SourceDetached = "source_detached",
@@ -84,9 +86,9 @@ open_string_enum! {
         SourceConnected = "source_connected",
         /// A source's connection went away.
         SourceDisconnected = "source_disconnected",
-        /// A source failed and may be started again.
+        /// A source failed and may be started again. Data: `error`, `attempt` (how often in a row).
         SourceError = "source_error",
-        /// A source failed too often and is given up.
+        /// A source failed too often and is given up. Data: `attempts`, `last_error`.
         SourceExhausted = "source_exhausted",
         /// An inbound event and all that it caused is done.
         EventProcessed = "event_processed",

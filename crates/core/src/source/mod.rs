@@ -22,6 +22,9 @@ use crate::model::Metadata;
 
 /// A persistent connection that brings messages in.
 ///
+/// It does not hold its kit, which would then never go away: the emitter is all that it needs, and
+/// keeps nothing.
+///
 /// ```
 /// use roomkit_core::model::InboundMessage;
 /// use roomkit_core::source::{SourceEmitter, SourceProvider};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use roomkit_core::hook::HookTrigger;
-use roomkit_core::model::{AgentResponsePolicy, ChannelType, RoomId};
+use roomkit_core::model::{AgentResponsePolicy, ChannelType, EphemeralEvent, RoomId};
 use roomkit_core::{Error, RoomKit, RoomOptions};
 
 use super::clock::ScenarioClock;
@@ -27,6 +27,10 @@ pub(super) struct Stage {
     pub(super) hooks: Log<String>,
     /// The framework events that are watched for.
     pub(super) notices: Log<String>,
+    /// The ephemeral events that were heard.
+    pub(super) ephemeral: Log<EphemeralEvent>,
+    /// The rooms of which they are heard.
+    pub(super) listened: Vec<RoomId>,
     /// The rooms that the scenario names.
     pub(super) named: Vec<RoomId>,
 }
@@ -48,6 +52,9 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     if scenario.kit.timer_sweeper == Some(false) {
         builder = builder.without_timer_sweeper();
     }
+    if let Some(limit) = &scenario.kit.inbound_rate_limit {
+        builder = builder.inbound_rate_limit(limit.clone());
+    }
     let mut stage = Stage {
         kit: builder.build().map_err(failed("the kit"))?,
         transports: Vec::new(),
@@ -55,6 +62,8 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
         agents: Vec::new(),
         hooks: Log::default(),
         notices: Log::default(),
+        ephemeral: Log::default(),
+        listened: Vec::new(),
         named: scenario.rooms.iter().map(|room| room.id.clone()).collect(),
     };
     for name in &scenario.watch {
@@ -73,6 +82,10 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     stage.add_hooks(scenario, &mut made, false).await?;
     for spec in &scenario.rooms {
         stage.make_room(spec, &mut made).await?;
+        if spec.listen {
+            let listens = stage.listen(&spec.id).await;
+            listens.map_err(failed(format!("room {}", spec.id)))?;
+        }
         for binding in &spec.attach {
             let channel = format!("{} in room {}", binding.channel, spec.id);
             if binding.room.as_ref().is_some_and(|room| *room != spec.id) {

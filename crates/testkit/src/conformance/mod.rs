@@ -18,6 +18,7 @@ mod build;
 mod clock;
 mod compare;
 mod content;
+mod ephemeral;
 mod error;
 mod frames;
 mod hooks;

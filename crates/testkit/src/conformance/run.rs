@@ -110,7 +110,15 @@ impl Stage {
     /// Does a step. What comes back is what the step yields, if it is one that yields something.
     async fn step(&self, step: &Step) -> Result<Option<Value>, Trouble> {
         let kit = &self.kit;
+        if let Some(published) = self.publish(step).await {
+            return published.map(|()| None);
+        }
         match step {
+            Step::Publish(_)
+            | Step::Typing(_)
+            | Step::Presence(_)
+            | Step::Reaction(_)
+            | Step::ReadReceipt(_) => {}
             Step::Inbound(inbound) => return self.inbound(inbound).await.map(Some),
             Step::SendEvent(event) => return self.send_event(event).await.map(Some),
             Step::Mute(OfChannel { room, channel }) => {

@@ -2,7 +2,8 @@
 
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
-    EventType, Metadata, RateLimit, RetryPolicy, RoomId, RoomTimers, Visibility,
+    EphemeralEventType, EventType, Metadata, RateLimit, RetryPolicy, RoomId, RoomTimers,
+    Visibility,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -50,6 +51,8 @@ pub(super) struct Kit {
     pub(super) max_chain_depth: Option<u32>,
     pub(super) agent_response_policy: Option<AgentResponsePolicy>,
     pub(super) timer_sweeper: Option<bool>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) inbound_rate_limit: Option<RateLimit>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -162,6 +165,9 @@ pub(super) struct RoomSpec {
     pub(super) metadata: Metadata,
     #[serde(default, deserialize_with = "strict::optional")]
     pub(super) timers: Option<RoomTimers>,
+    /// Whether its ephemeral events are heard.
+    #[serde(default)]
+    pub(super) listen: bool,
     #[serde(default)]
     pub(super) attach: Vec<AttachSpec>,
 }
@@ -204,6 +210,11 @@ pub(super) enum Step {
     SetRoomTimers(SetTimers),
     CheckRoomTimers(OfRoom),
     CheckAllTimers(Nothing),
+    Publish(Publish),
+    Typing(Typing),
+    Presence(SetPresence),
+    Reaction(Reaction),
+    ReadReceipt(ReadReceipt),
     DeliveryStatus(StatusReport),
     Webhook(Webhook),
     SetAgentResponsePolicy(SetPolicy),
@@ -262,6 +273,53 @@ pub(super) struct OfRoom {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Nothing {}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Publish {
+    pub(super) room: RoomId,
+    #[serde(rename = "type")]
+    pub(super) event_type: EphemeralEventType,
+    pub(super) user: String,
+    pub(super) channel: Option<ChannelId>,
+    #[serde(default)]
+    pub(super) data: Metadata,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Typing {
+    pub(super) room: RoomId,
+    pub(super) user: String,
+    pub(super) is_typing: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetPresence {
+    pub(super) room: RoomId,
+    pub(super) user: String,
+    pub(super) status: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reaction {
+    pub(super) room: RoomId,
+    pub(super) user: String,
+    pub(super) target_index: u64,
+    pub(super) emoji: String,
+    #[serde(default)]
+    pub(super) remove: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadReceipt {
+    pub(super) room: RoomId,
+    pub(super) user: String,
+    pub(super) target_index: u64,
+}
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]

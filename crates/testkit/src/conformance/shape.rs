@@ -33,6 +33,7 @@ shape!(Expect {
     deliveries: BTreeMap<String, Vec<DeliveryShape>>,
     frames: BTreeMap<String, Vec<FrameShape>>,
     framework_events: Vec<Value>,
+    ephemeral: BTreeMap<String, Vec<EphemeralShape>>,
     rooms: BTreeMap<String, RoomShape>,
 });
 
@@ -53,6 +54,13 @@ shape!(DeliveryShape {
     room: Value,
     index: Value,
     content: serde_json::Map<String, Value>,
+});
+
+shape!(EphemeralShape {
+    r#type: Value,
+    user: Value,
+    channel: Value,
+    data: serde_json::Map<String, Value>,
 });
 
 shape!(FrameShape {

@@ -194,7 +194,7 @@ async fn other_answers_are_failures_that_say_why() {
         .build()
         .unwrap();
     stage.kit.attach_source("feed", source).await.unwrap();
-    let here = format!("HTTP/1.1 307 T\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n");
+    let here = "HTTP/1.1 307 T\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n";
     let away = format!(
         "HTTP/1.1 307 T\r\nlocation: {}\r\ncontent-length: 0\r\n\r\n",
         elsewhere.url()
@@ -223,7 +223,7 @@ async fn other_answers_are_failures_that_say_why() {
         drop(server.answer(answer).await);
         assert_eq!(stage.fails().await, format!("source_failed: {problem}"));
     }
-    drop(server.answer(&here).await);
+    drop(server.answer(here).await);
     let mut request = server.stream().await;
     assert_eq!(
         request.header("x-key"),

@@ -416,29 +416,35 @@ async fn rooms_that_are_not_due_cost_nothing() {
 
 #[tokio::test]
 async fn a_store_that_fails_or_panics_is_asked_again() {
-    let broken = Arc::new(AtomicBool::new(false));
-    let is_broken = Arc::clone(&broken);
-    let store = ScriptedStore::new(move |call| {
-        let broken = is_broken.load(Ordering::SeqCst) && call == "commit";
-        async move {
-            assert!(!broken || call != "room", "broken store");
-            if broken {
-                return Err(Error::new(ErrorKind::StoreFailed, "broken"));
+    for (fails_at, panics) in [
+        ("commit", false),
+        ("room", false),
+        ("room", true),
+        ("list_rooms", true),
+    ] {
+        let broken = Arc::new(AtomicBool::new(false));
+        let is_broken = Arc::clone(&broken);
+        let store = ScriptedStore::new(move |call| {
+            let broken = is_broken.load(Ordering::SeqCst) && call == fails_at;
+            async move {
+                assert!(!(broken && panics), "broken store");
+                if broken {
+                    return Err(Error::new(ErrorKind::StoreFailed, "broken"));
+                }
+                Ok(())
             }
-            Ok(())
-        }
-    });
-    let clock = ManualClock::new();
-    let kit = kit_with(&clock, |builder| builder.store(store));
-    kit.create_room(timed(60, 600)).await.unwrap();
-    turns().await;
-    broken.store(true, Ordering::SeqCst);
-    pass(&clock, 60).await;
-    pass(&clock, 60).await;
-    broken.store(false, Ordering::SeqCst);
-    assert_eq!(status(&kit).await, RoomStatus::Active);
-    pass(&clock, 60).await;
-    assert_eq!(status(&kit).await, RoomStatus::Paused);
+        });
+        let clock = ManualClock::new();
+        let kit = kit_with(&clock, |builder| builder.store(store));
+        kit.create_room(timed(60, 600)).await.unwrap();
+        turns().await;
+        broken.store(true, Ordering::SeqCst);
+        pass(&clock, 60).await;
+        pass(&clock, 60).await;
+        broken.store(false, Ordering::SeqCst);
+        pass(&clock, 60).await;
+        assert_eq!(status(&kit).await, RoomStatus::Paused, "{fails_at}");
+    }
 }
 
 #[tokio::test]

@@ -455,7 +455,12 @@ async fn no_source_outlives_its_kit() {
                 let closing = tokio::spawn(async move { kit.close(Duration::from_secs(3)).await });
                 turns().await;
                 clock.advance(Duration::from_secs(3));
-                closing.await.unwrap().unwrap();
+                let report = closing.await.unwrap().unwrap();
+                assert_eq!(
+                    report.is_clean(),
+                    !matches!(end, End::Hang),
+                    "what was dropped is said"
+                );
             } else {
                 drop(kit);
             }
