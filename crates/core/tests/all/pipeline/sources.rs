@@ -26,10 +26,13 @@ enum End {
     Hang,
 }
 
+/// What a run emits, and how it ends.
+type Run = (Vec<&'static str>, End);
+
 /// A source whose runs are written down: what each emits, and how it ends.
 #[derive(Clone, Default)]
 struct Scripted {
-    runs: Arc<Mutex<VecDeque<(Vec<&'static str>, End)>>>,
+    runs: Arc<Mutex<VecDeque<Run>>>,
     started: Arc<AtomicUsize>,
     stopped: Arc<AtomicUsize>,
     running: Arc<AtomicUsize>,
@@ -37,7 +40,7 @@ struct Scripted {
 }
 
 impl Scripted {
-    fn new(runs: impl IntoIterator<Item = (Vec<&'static str>, End)>) -> Self {
+    fn new(runs: impl IntoIterator<Item = Run>) -> Self {
         let source = Self::default();
         source.runs.lock().unwrap().extend(runs);
         source
