@@ -42,6 +42,8 @@ pub enum ErrorKind {
     SourceAlreadyAttached,
     /// `source_not_found`: the channel has no event source.
     SourceNotFound,
+    /// `source_failed`: a source of messages lost its connection, or could not make it.
+    SourceFailed,
     /// `invalid_input`: a value is not acceptable; the message names the field.
     InvalidInput,
     /// `version_conflict`: the room changed between reading and committing.
@@ -85,6 +87,7 @@ impl ErrorKind {
             Self::EventNotFound => "event_not_found",
             Self::SourceAlreadyAttached => "source_already_attached",
             Self::SourceNotFound => "source_not_found",
+            Self::SourceFailed => "source_failed",
             Self::InvalidInput => "invalid_input",
             Self::VersionConflict => "version_conflict",
             Self::StaleFencingToken => "stale_fencing_token",
@@ -173,6 +176,12 @@ impl Error {
     /// A failure of a channel itself; `message` says what it was doing, without message text.
     pub fn channel(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::ChannelFailed, message)
+    }
+
+    /// A failure of a source of messages; `message` says what it was doing, without message text and
+    /// without secrets.
+    pub fn source(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::SourceFailed, message)
     }
 
     /// A part that was plugged in panicked where the call could not go on without it.

@@ -12,6 +12,7 @@ pub mod model;
 mod pipeline;
 pub mod resilience;
 pub mod router;
+pub mod source;
 pub mod store;
 pub mod sync;
 pub mod turns;
@@ -24,7 +25,7 @@ pub use draft::EventDraft;
 pub use error::{Error, ErrorKind, Result};
 pub use identity::IdentityResolver;
 pub use kit::{
-    AddMember, AttachChannel, CloseReport, DeleteEvent, DeliveryHandle, RoomKit, RoomKitBuilder,
-    RoomOptions, Rooms, SendEvent, UpdateEvent, WeakKit,
+    AddMember, AttachChannel, AttachSource, CloseReport, DeleteEvent, DeliveryHandle, RoomKit,
+    RoomKitBuilder, RoomOptions, Rooms, SendEvent, UpdateEvent, WeakKit, WebhookOutcome,
 };
 pub use pipeline::{LoopGuard, Refusal};

@@ -5,6 +5,8 @@ pub mod prelude;
 // The root of the core holds what applications use, so all of it stands at this root too.
 pub use roomkit_core::*;
 
+#[cfg(feature = "sources")]
+pub use roomkit_sources as sources;
 #[cfg(feature = "postgres")]
 pub use roomkit_store_postgres as postgres;
 #[cfg(feature = "sqlite")]

@@ -76,6 +76,7 @@ pub struct MockChannelBuilder {
     streaming: bool,
     fail_first: Option<u64>,
     fail_frame: Option<u64>,
+    provider_ids: bool,
     failure: Option<DeliveryOutcome>,
     delay: Duration,
     clock: Arc<dyn Clock>,
@@ -97,6 +98,7 @@ impl MockChannel {
             streaming: false,
             fail_first: None,
             fail_frame: None,
+            provider_ids: false,
             failure: None,
             delay: Duration::ZERO,
             clock: Arc::new(SystemClock::new()),
@@ -189,6 +191,13 @@ impl MockChannelBuilder {
         self
     }
 
+    /// Gives each event that it takes whole an id as of a provider: the channel's id, `-` and the
+    /// number of the call, from 1. Default: none.
+    pub fn provider_ids(mut self) -> Self {
+        self.provider_ids = true;
+        self
+    }
+
     /// How long each call takes, for an event or for a frame. Default: no time.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
@@ -219,7 +228,10 @@ impl MockChannelBuilder {
             (None, failure) => failure.is_some(),
         };
         if !fails {
-            return DeliveryOutcome::sent();
+            let id = self.provider_ids.then(|| format!("{}-{call}", self.id));
+            return DeliveryOutcome::Sent {
+                provider_message_id: id,
+            };
         }
         self.failure.clone().unwrap_or_else(|| {
             DeliveryOutcome::failed_retryable("mock_failure", "the mock was told to fail")

@@ -10,7 +10,8 @@
 //! | [`OnTaskCreated`] | a hook's or channel's task is stored | look on |
 //! | [`AfterBroadcast`] | every channel is done with it | look on |
 //! | [`OnError`] | an agent failed to answer it | look on |
-//! | [`OnRoomCreated`], [`OnRoomClosed`] | a room began or ended | look on |
+//! | [`OnRoomCreated`], [`OnRoomPaused`], [`OnRoomClosed`] | a room began, went quiet or ended, by hand or by its timers | look on |
+//! | [`OnDeliveryStatus`] | a provider reported something new about a message that went out | look on |
 //! | [`OnChannelAttached`], [`OnChannelDetached`], [`OnChannelMuted`], [`OnChannelUnmuted`] | a binding changed | look on |
 //! | [`OnParticipantJoined`], [`OnParticipantLeft`], [`OnParticipantUpdated`], [`OnParticipantIdentified`] | a member was added, removed or banned, renamed or given a role, identified by hand | look on |
 //!

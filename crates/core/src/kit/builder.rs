@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::intake::Intake;
+use super::receipts::Receipts;
+use super::timers::Timers;
 use super::{Channels, FlowControl, Inner, RoomKit};
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookTrigger, RoomHooks};
 use crate::identity::IdentityResolver;
-use crate::model::{AgentResponsePolicy, ChannelType};
+use crate::model::{AgentResponsePolicy, ChannelType, RateLimit};
 use crate::pipeline::LoopGuard;
 use crate::pipeline::loop_guard::Watched;
 use crate::pipeline::stream::Streaming;
@@ -39,6 +42,9 @@ pub(crate) struct Settings {
     pub(crate) lane_capacity: usize,
     pub(crate) loop_guard: Option<LoopGuard>,
     pub(crate) circuit_breaker: CircuitBreakerConfig,
+    pub(crate) timer_sweeper: bool,
+    pub(crate) timer_scan_interval: Duration,
+    pub(crate) remembered_deliveries: usize,
 }
 
 impl Default for Settings {
@@ -54,6 +60,9 @@ impl Default for Settings {
             lane_capacity: 65_536,
             loop_guard: None,
             circuit_breaker: CircuitBreakerConfig::default(),
+            timer_sweeper: true,
+            timer_scan_interval: Duration::from_secs(900),
+            remembered_deliveries: 65_536,
         }
     }
 }
@@ -73,6 +82,8 @@ pub struct RoomKitBuilder {
     clock: Option<Arc<dyn Clock>>,
     room_hooks: Option<Arc<dyn RoomHooks>>,
     fail_closed: HashSet<HookTrigger>,
+    inbound_rate_limit: Option<RateLimit>,
+    organization_rate_limit: Option<RateLimit>,
 }
 
 impl RoomKitBuilder {
@@ -202,6 +213,49 @@ impl RoomKitBuilder {
         self
     }
 
+    /// Leaves room timers (RFC §5.1) to calls of
+    /// [`check_all_timers`](crate::Rooms::check_all_timers). Default: a task in the background pauses and
+    /// closes rooms when their time has come.
+    ///
+    /// That task reads a room when one of its timers may have run out, and no other. It knows the
+    /// rooms that this kit made, changed or resumed; others are looked for when it begins and
+    /// [now and then](Self::timer_scan_interval). It begins with the kit where that is built inside a
+    /// tokio runtime, else with the first call that changes a room.
+    pub fn without_timer_sweeper(mut self) -> Self {
+        self.settings.timer_sweeper = false;
+        self
+    }
+
+    /// How often open rooms are listed for timers that this kit does not know of: those that were set
+    /// by other processes, or before it was started. It is the one thing about timers that costs more
+    /// with more rooms. Default: 15 minutes.
+    pub fn timer_scan_interval(mut self, interval: Duration) -> Self {
+        self.settings.timer_scan_interval = interval;
+        self
+    }
+
+    /// How many messages each channel may bring in; a further one is refused with `rate_limited`, and
+    /// nothing of it is stored. Events that the application sends are not counted. Default: any number.
+    pub fn inbound_rate_limit(mut self, limit: RateLimit) -> Self {
+        self.inbound_rate_limit = Some(limit);
+        self
+    }
+
+    /// As [`inbound_rate_limit`](Self::inbound_rate_limit) for each organisation, over all channels
+    /// (RFC §17.4): that of the handle through which the messages come. Default: any number.
+    pub fn organization_rate_limit(mut self, limit: RateLimit) -> Self {
+        self.organization_rate_limit = Some(limit);
+        self
+    }
+
+    /// Of how many of the last messages that providers took the kit remembers which event they carry
+    /// and how far they have come, for [reports](crate::Rooms::process_delivery_status) about them. It
+    /// is remembered in this process alone, at some 300 bytes each. Default: 65,536; with 0, none.
+    pub fn remembered_deliveries(mut self, messages: usize) -> Self {
+        self.settings.remembered_deliveries = messages;
+        self
+    }
+
     /// Puts the kit together.
     ///
     /// # Errors
@@ -227,6 +281,15 @@ impl RoomKitBuilder {
                 ));
             }
         }
+        let limits = [
+            ("inbound_rate_limit", &self.inbound_rate_limit),
+            ("organization_rate_limit", &self.organization_rate_limit),
+        ];
+        for (name, limit) in limits {
+            if let Some(limit) = limit {
+                limit.validate().map_err(|problem| problem.within(name))?;
+            }
+        }
         let most_repeats = self.settings.loop_guard.map(|guard| guard.max_repeats);
         if most_repeats.is_some_and(|repeats| repeats > LoopGuard::MOST_REPEATS) {
             return Err(Error::new(
@@ -239,6 +302,7 @@ impl RoomKitBuilder {
             ("identity_timeout", self.settings.identity_timeout),
             ("delivery_timeout", self.settings.delivery_timeout),
             ("agent_timeout", self.settings.agent_timeout),
+            ("timer_scan_interval", self.settings.timer_scan_interval),
         ];
         for (name, timeout) in timeouts {
             if timeout.is_zero() {
@@ -269,6 +333,9 @@ impl RoomKitBuilder {
 
     /// Puts a kit of valid settings together.
     pub(super) fn assemble(self) -> RoomKit {
+        // In a store of the kit's own there is nothing yet that could run out.
+        let timers = Timers::new(&self.settings, self.store.is_some());
+        let receipts = Receipts::new(self.settings.remembered_deliveries);
         let store = self.store.unwrap_or_else(|| Arc::new(MemoryStore::new()));
         let clock = self.clock.unwrap_or_else(|| Arc::new(SystemClock::new()));
         let router = self
@@ -297,8 +364,12 @@ impl RoomKitBuilder {
             lanes: Arc::new(KeyedQueue::new()),
             routes: Arc::new(KeyedQueue::new()),
             flow: FlowControl::default(),
+            intake: Intake::new(self.inbound_rate_limit, self.organization_rate_limit),
             watched: Watched::default(),
             streaming: Streaming::default(),
+            timers,
+            receipts,
+            sources: super::sources::Sources::default(),
             channels: Channels::default(),
             closing: super::close::Closing::default(),
         })

@@ -36,7 +36,7 @@ pub(super) fn closed() -> Error {
 pub struct CloseReport {
     /// The lanes that still had something in them, as room and channel.
     pub lanes: Vec<(RoomId, ChannelId)>,
-    /// How many calls and tasks were still under way.
+    /// How many calls, tasks and sources were still under way.
     pub running: usize,
 }
 
@@ -50,7 +50,7 @@ impl CloseReport {
 
 impl RoomKit {
     /// Closes the kit: nothing new is taken, what is under way has until `deadline` to end, the rest
-    /// is aborted and reported. Then the channels, all at once, the realtime backend and the store are
+    /// is aborted and reported; sources end first, and what they bring until then is taken. Then the channels, all at once, the realtime backend and the store are
     /// closed; each has until `deadline` again.
     ///
     /// # Errors
@@ -58,7 +58,12 @@ impl RoomKit {
     pub async fn close(&self, deadline: Duration) -> Result<CloseReport> {
         let inner = self.inner();
         inner.closing.0.store(true, Ordering::SeqCst);
-        let drained = clock::timeout(&*inner.clock, deadline, pin!(inner.tasks.idle())).await;
+        inner.timers.stop();
+        let drain = async {
+            inner.sources.close(inner).await;
+            inner.tasks.idle().await;
+        };
+        let drained = clock::timeout(&*inner.clock, deadline, pin!(drain)).await;
         let report = match drained {
             Ok(()) => CloseReport {
                 lanes: Vec::new(),
@@ -69,7 +74,7 @@ impl RoomKit {
                 lanes.sort();
                 CloseReport {
                     lanes,
-                    running: inner.tasks.running(),
+                    running: inner.tasks.running() + inner.sources.attached(),
                 }
             }
         };
@@ -80,6 +85,7 @@ impl RoomKit {
                 "closed before all was done"
             );
         }
+        inner.sources.abort();
         inner.tasks.abort_all();
         let channels = self.channels();
         join_all(channels.iter().map(|channel| async move {

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::{Rooms, close};
 use crate::error::Result;
 use crate::model::{InboundMessage, InboundResult};
-use crate::pipeline;
+use crate::pipeline::{self, Refusal};
 use crate::sync::inside::Inside;
 
 /// Waits for the deliveries of a message whose caller did not.
@@ -57,6 +57,9 @@ impl Rooms {
                 inside,
                 Box::pin(async move {
                     running.closing.check()?;
+                    if !running.intake.admits(&running, &scope, &message) {
+                        return Ok(pipeline::inbound::refused(Refusal::RateLimited).result);
+                    }
                     let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
                     Ok(accepted.settle_from(&running, is_inside).await)
                 }),
@@ -80,7 +83,11 @@ impl Rooms {
                 Inside::current(),
                 Box::pin(async move {
                     running.closing.check()?;
-                    let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
+                    let accepted = if running.intake.admits(&running, &scope, &message) {
+                        pipeline::inbound::accept(&running, &scope, message).await?
+                    } else {
+                        pipeline::inbound::refused(Refusal::RateLimited)
+                    };
                     let result = accepted.result.clone();
                     let (sender, settled) = oneshot::channel();
                     running.tasks.spawn(async move {

@@ -12,13 +12,19 @@ mod events;
 pub(crate) mod flow;
 mod hooks;
 mod inbound;
+mod intake;
+mod lifecycle;
 mod member_change;
 mod members;
 mod participants;
 mod reading;
 mod realtime;
+mod receipts;
 mod rooms;
+mod sources;
 mod threads;
+mod timers;
+mod webhook;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -38,6 +44,9 @@ pub use events::SendEvent;
 pub use inbound::DeliveryHandle;
 pub use members::AddMember;
 pub use rooms::RoomOptions;
+pub use sources::AttachSource;
+pub(crate) use sources::SourceLimits;
+pub use webhook::WebhookOutcome;
 
 use self::builder::Settings;
 use self::flow::FlowControl;
@@ -81,8 +90,12 @@ pub(crate) struct Inner {
     pub(crate) lanes: Lanes,
     pub(crate) routes: Arc<KeyedQueue<RouteKey>>,
     pub(crate) flow: FlowControl,
+    pub(crate) intake: intake::Intake,
     pub(crate) watched: Watched,
     pub(crate) streaming: Streaming,
+    pub(crate) timers: timers::Timers,
+    pub(crate) receipts: receipts::Receipts,
+    pub(crate) sources: sources::Sources,
     channels: Channels,
     closing: close::Closing,
 }
@@ -215,6 +228,8 @@ struct Alive {
 
 impl Drop for Alive {
     fn drop(&mut self) {
+        self.inner.timers.stop();
+        self.inner.sources.abort();
         self.inner.tasks.abort_all();
     }
 }
@@ -243,6 +258,7 @@ impl RoomKit {
 
     fn from_inner(inner: Inner) -> Self {
         let inner = Arc::new(inner);
+        inner.timers.begin_early(&inner);
         Self {
             rooms: Rooms {
                 alive: Arc::new(Alive { inner }),
@@ -311,6 +327,7 @@ impl Rooms {
     {
         let call = call(Arc::clone(self.inner()), self.scope.clone());
         let call = Box::pin(call);
+        self.inner().timers.begin_early(self.inner());
         self.inner().run_to_end(Inside::current(), call).await
     }
 

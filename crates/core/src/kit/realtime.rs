@@ -1,20 +1,29 @@
 //! Ephemeral events: typing, presence, reactions, receipts; heard now or never (RFC §8.4).
+//!
+//! They go to who subscribes to the room, and nowhere else: no channel is given them, and one that
+//! shows them to its people [subscribes](Rooms::subscribe_room) as anybody does, through its
+//! [`WeakKit`](crate::WeakKit).
 
 use std::future::Future;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::Rooms;
-use crate::error::Result;
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    EphemeralEvent, EphemeralEventType, EventId, Metadata, ParticipantId, RoomId, SubscriptionId,
+    ChannelId, EphemeralEvent, EphemeralEventType, EventId, Metadata, ParticipantId, Presence,
+    RoomId, SubscriptionId,
 };
 
 impl Rooms {
     /// Publishes an ephemeral event to whoever listens to its room.
     ///
     /// # Errors
-    /// [`RoomNotFound`](crate::ErrorKind::RoomNotFound), or where the realtime backend fails.
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound); [`InvalidInput`](ErrorKind::InvalidInput) where it is
+    /// not [what its type asks for](EphemeralEvent::validate); or where the realtime backend fails.
     pub async fn publish(&self, event: EphemeralEvent) -> Result<()> {
+        event.validate()?;
         self.inner()
             .visible_room(&self.scope, &event.room_id)
             .await?;
@@ -40,7 +49,8 @@ impl Rooms {
             .await
     }
 
-    /// Says that somebody reacted to an event with an emoji.
+    /// Says that somebody reacted to an event with an emoji. The event need not be one of the
+    /// timeline: what is reacted to may be older than it.
     ///
     /// # Errors
     /// As [`publish`](Self::publish).
@@ -51,11 +61,40 @@ impl Rooms {
         target: impl Into<EventId>,
         emoji: &str,
     ) -> Result<()> {
-        let mut data = Metadata::new();
-        data.insert("target_event_id", target.into().as_str());
-        data.insert("emoji", emoji);
+        self.reaction(room.into(), user.into(), target.into(), emoji, "add")
+            .await
+    }
+
+    /// Says that somebody took a reaction back: the one with this emoji, or with an empty one whatever
+    /// they had.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish).
+    pub async fn publish_reaction_removed(
+        &self,
+        room: impl Into<RoomId>,
+        user: impl Into<ParticipantId>,
+        target: impl Into<EventId>,
+        emoji: &str,
+    ) -> Result<()> {
+        self.reaction(room.into(), user.into(), target.into(), emoji, "remove")
+            .await
+    }
+
+    async fn reaction(
+        &self,
+        room: RoomId,
+        user: ParticipantId,
+        target: EventId,
+        emoji: &str,
+        action: &str,
+    ) -> Result<()> {
+        let data = Metadata::new()
+            .with("target_event_id", target.as_str())
+            .with("emoji", emoji)
+            .with("action", action);
         let event_type = EphemeralEventType::Reaction;
-        self.publish(self.ephemeral(room.into(), user.into(), event_type, data))
+        self.publish(self.ephemeral(room, user, event_type, data))
             .await
     }
 
@@ -76,7 +115,8 @@ impl Rooms {
             .await
     }
 
-    /// Says whether somebody is there: one of the three presence types.
+    /// Says whether somebody is there: `online`, `away`, `offline`, or a word of the application's own,
+    /// which goes out as a custom event with `status` in its data.
     ///
     /// # Errors
     /// As [`publish`](Self::publish).
@@ -84,16 +124,67 @@ impl Rooms {
         &self,
         room: impl Into<RoomId>,
         user: impl Into<ParticipantId>,
-        presence: EphemeralEventType,
+        presence: impl Into<Presence>,
     ) -> Result<()> {
-        self.publish(self.ephemeral(room.into(), user.into(), presence, Metadata::new()))
+        let mut data = Metadata::new();
+        let event_type = match presence.into() {
+            Presence::Online => EphemeralEventType::PresenceOnline,
+            Presence::Away => EphemeralEventType::PresenceAway,
+            Presence::Offline => EphemeralEventType::PresenceOffline,
+            Presence::Other(status) => {
+                data.insert("status", status);
+                EphemeralEventType::Custom
+            }
+        };
+        self.publish(self.ephemeral(room.into(), user.into(), event_type, data))
+            .await
+    }
+
+    /// Says how far an agent is with its tool calls: one of the three tool call types, and the calls,
+    /// each an object with `id` and `name`. The user is the agent's channel.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish), and where `event_type` is none of those types.
+    pub async fn publish_tool_call(
+        &self,
+        room: impl Into<RoomId>,
+        agent: impl Into<ChannelId>,
+        event_type: EphemeralEventType,
+        calls: Vec<Value>,
+    ) -> Result<()> {
+        use EphemeralEventType::{ToolCallDelta, ToolCallEnd, ToolCallStart};
+        if !matches!(event_type, ToolCallDelta | ToolCallStart | ToolCallEnd) {
+            let problem = format!("type: {event_type} says nothing about a tool call");
+            return Err(Error::new(ErrorKind::InvalidInput, problem));
+        }
+        let agent = agent.into();
+        let data = Metadata::new()
+            .with("tool_calls", calls)
+            .with("channel_id", agent.as_str());
+        let mut event = self.ephemeral(room.into(), agent.as_str().into(), event_type, data);
+        event.channel_id = Some(agent);
+        self.publish(event).await
+    }
+
+    /// Says anything else; `data` says what.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish).
+    pub async fn publish_custom(
+        &self,
+        room: impl Into<RoomId>,
+        user: impl Into<ParticipantId>,
+        data: Metadata,
+    ) -> Result<()> {
+        let event_type = EphemeralEventType::Custom;
+        self.publish(self.ephemeral(room.into(), user.into(), event_type, data))
             .await
     }
 
     /// Calls `listener` with every ephemeral event of a room, in order, until it is unsubscribed.
     ///
     /// # Errors
-    /// As [`publish`](Self::publish).
+    /// [`RoomNotFound`](ErrorKind::RoomNotFound), or where the realtime backend fails.
     pub async fn subscribe_room<F, Fut>(
         &self,
         room: impl Into<RoomId>,

@@ -1,15 +1,11 @@
-//! Rooms: create, read, change, close.
+//! Rooms: create, read, change, delete.
 
 use std::sync::Arc;
 
 use super::{Inner, Rooms};
 use crate::error::{Error, ErrorKind, Result};
-use crate::hook::OnRoomClosed;
-use crate::model::{
-    AgentResponsePolicy, EventType, FrameworkEventType, Metadata, OrganizationId, Room, RoomId,
-    RoomStatus, RoomTimers,
-};
-use crate::pipeline::{self, Scope, system_event};
+use crate::model::{AgentResponsePolicy, Metadata, OrganizationId, Room, RoomId, RoomTimers};
+use crate::pipeline::{self, Scope};
 use crate::store::{Page, RoomCommit, RoomFilter, RoomSnapshot, RoomUpdate};
 
 /// What a new room is to be.
@@ -83,7 +79,8 @@ impl Rooms {
     ///
     /// # Errors
     /// - [`RoomAlreadyExists`](ErrorKind::RoomAlreadyExists): the id is in use, in whatever organisation.
-    /// - [`InvalidInput`](ErrorKind::InvalidInput): the id is empty, or the organisation is not the handle's.
+    /// - [`InvalidInput`](ErrorKind::InvalidInput): the id is empty, a timer is 0, or the organisation is
+    ///   not the handle's.
     /// - [`KitClosed`](ErrorKind::KitClosed): the kit is closing.
     pub async fn create_room(&self, options: impl Into<RoomOptions>) -> Result<Arc<Room>> {
         let inner = self.inner();
@@ -105,9 +102,14 @@ impl Rooms {
         room.agent_response_policy = options
             .agent_response_policy
             .unwrap_or(inner.settings.agent_response_policy);
+        room.timers
+            .validate()
+            .map_err(|problem| problem.within("timers"))?;
         self.to_end(|inner, _| async move {
             inner.closing.check()?;
-            Ok(pipeline::create_room(&inner, room).await?.room)
+            let room = pipeline::create_room(&inner, room).await?.room;
+            inner.timers.note(&inner, &room);
+            Ok(room)
         })
         .await
     }
@@ -180,32 +182,6 @@ impl Rooms {
         Ok(self.update(room.into(), decide).await?.room)
     }
 
-    /// Closes a room: it refuses every event from now on, and can still be read. Closing a closed
-    /// room changes nothing.
-    ///
-    /// # Errors
-    /// [`RoomNotFound`](ErrorKind::RoomNotFound).
-    pub async fn close_room(&self, room: impl Into<RoomId>) -> Result<Arc<Room>> {
-        let room = room.into();
-        self.to_end(|inner, scope| async move {
-            let mut closed = false;
-            let room = update(&inner, &scope, room, |room| {
-                closed = room.room.status.accepts_events();
-                Ok(closed.then(|| RoomUpdate {
-                    status: Some(RoomStatus::Closed),
-                    ..RoomUpdate::default()
-                }))
-            })
-            .await?;
-            if closed {
-                inner.load_hooks(&room.room).await;
-                announce_closed(&inner, &room);
-            }
-            Ok(room.room)
-        })
-        .await
-    }
-
     /// Removes a room with its timeline and all that belongs to it; `false` when there was none.
     ///
     /// # Errors
@@ -236,7 +212,7 @@ impl Rooms {
 }
 
 /// Changes a room under its lock; `decide` says how, or that there is nothing to change.
-async fn update(
+pub(super) async fn update(
     inner: &Arc<Inner>,
     scope: &Scope,
     room: RoomId,
@@ -252,18 +228,4 @@ async fn update(
         }))
     })
     .await
-}
-
-fn announce_closed(inner: &Arc<Inner>, room: &RoomSnapshot) {
-    let id = &room.room.id;
-    let mut data = Metadata::new();
-    data.insert("room_id", id.as_str());
-    let body = format!("Room {id} closed");
-    let at = inner.clock.now();
-    let event = system_event(id, EventType::System, "room_closed", body, data.clone(), at);
-    inner.observe::<OnRoomClosed>(&inner.context(room.clone()), &Arc::new(event));
-    inner.emit(FrameworkEventType::RoomClosed, |event| {
-        event.room_id = Some(id.clone());
-        event.data = data;
-    });
 }

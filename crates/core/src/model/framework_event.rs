@@ -56,9 +56,10 @@ open_string_enum! {
         LoopDetected = "loop_detected",
         /// A room was made.
         RoomCreated = "room_created",
-        /// A room became quiet and was paused.
+        /// A room became quiet and was paused, or was paused by hand. Data: `room_id`, and `reason`
+        /// (`timer`) where its timers did it.
         RoomPaused = "room_paused",
-        /// A room was closed.
+        /// A room was closed. Data as of `room_paused`.
         RoomClosed = "room_closed",
         /// A room was archived.
         RoomArchived = "room_archived",
@@ -76,7 +77,8 @@ open_string_enum! {
         ChannelConnected = "channel_connected",
         /// A channel's connection went away.
         ChannelDisconnected = "channel_disconnected",
-        /// A source was attached to a channel.
+        /// A source was attached to a channel. Data, as of all events about sources: `source_id` and
+        /// `source_name`, both its name.
         SourceAttached = "source_attached",
         /// A source was detached from its channel.
         SourceDetached = "source_detached",
@@ -84,9 +86,9 @@ open_string_enum! {
         SourceConnected = "source_connected",
         /// A source's connection went away.
         SourceDisconnected = "source_disconnected",
-        /// A source failed and may be started again.
+        /// A source failed and may be started again. Data: `error`, `attempt` (how often in a row).
         SourceError = "source_error",
-        /// A source failed too often and is given up.
+        /// A source failed too often and is given up. Data: `attempts`, `last_error`.
         SourceExhausted = "source_exhausted",
         /// An inbound event and all that it caused is done.
         EventProcessed = "event_processed",
@@ -101,6 +103,13 @@ open_string_enum! {
         /// An event reached some of its channels and not others. Data: `failed`, how
         /// many.
         BroadcastPartialFailure = "broadcast_partial_failure",
+        /// A provider reported something new about a message that went out. Data: `provider`,
+        /// `message_id`, `status` (the provider's word), `state` where the word stands for one, and
+        /// `error` (the provider's code) where it gives one.
+        DeliveryStatusChanged = "delivery_status_changed",
+        /// A provider reported about a message that this kit does not know. Data as of
+        /// `delivery_status_changed`.
+        DeliveryStatusUnknown = "delivery_status_unknown",
         /// It became known who a sender is. Data: `participant_id`, `identity_id`.
         IdentityResolved = "identity_resolved",
         /// Finding out who a sender is took too long. Data: `address`.

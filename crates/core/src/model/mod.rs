@@ -30,6 +30,7 @@ mod read;
 mod receipt;
 mod room;
 mod source;
+mod source_health;
 mod string_enum;
 mod thread;
 mod time;
@@ -53,7 +54,7 @@ pub use self::enums::{
     DeliveryMode, EventStatus, IdentificationStatus, LengthUnit, Overflow, ParticipantRole,
     ParticipantStatus, RichFormat, RoomStatus, TaskStatus, ToolCallStatus, TraceDirection,
 };
-pub use self::ephemeral::{EphemeralEvent, EphemeralEventType};
+pub use self::ephemeral::{EphemeralEvent, EphemeralEventType, Presence};
 pub use self::event::RoomEvent;
 pub use self::event_type::EventType;
 pub use self::filter::{EventFilter, PersistencePolicy};
@@ -68,9 +69,10 @@ pub use self::metadata::Metadata;
 pub use self::participant::Participant;
 pub use self::policy::{RateLimit, RetryPolicy};
 pub use self::read::ReadMarker;
-pub use self::receipt::DeliveryStatus;
+pub use self::receipt::{DeliveryState, DeliveryStatus, StatusOutcome, WebhookItem};
 pub use self::room::{Room, RoomTimers};
 pub use self::source::EventSource;
+pub use self::source_health::{SourceHealth, SourceStatus};
 pub use self::thread::ThreadSummary;
 pub use self::trace::{ProtocolTrace, TracePayload};
 pub use self::validate::{UnknownValue, ValidationError};

@@ -136,9 +136,46 @@ deserialize_from_fields!(Room);
 pub struct RoomTimers {
     /// Seconds without an event until an active room is paused. Default: never.
     pub inactive_after_seconds: Option<u64>,
-    /// Seconds until a paused room is closed. Default: never.
+    /// Seconds in which a paused room is not resumed until it is closed. Default: never.
     pub closed_after_seconds: Option<u64>,
     /// When the last event was committed.
     #[serde(with = "time::optional")]
     pub last_activity_at: Option<DateTime<Utc>>,
+    /// When the room was last paused, from which the time until it closes counts.
+    #[serde(with = "time::optional", skip_serializing_if = "Option::is_none")]
+    pub paused_at: Option<DateTime<Utc>>,
+}
+
+impl RoomTimers {
+    /// Timers that pause a room which has been quiet for so long.
+    #[must_use]
+    pub fn pause_after(seconds: u64) -> Self {
+        Self {
+            inactive_after_seconds: Some(seconds),
+            ..Self::default()
+        }
+    }
+
+    /// The same, and close it when it has been paused for so long.
+    #[must_use]
+    pub fn close_after(mut self, seconds: u64) -> Self {
+        self.closed_after_seconds = Some(seconds);
+        self
+    }
+
+    /// Checks the times.
+    ///
+    /// # Errors
+    ///
+    /// [`ValidationError`] when one of them is 0.
+    pub fn validate(&self) -> Result<(), ValidationError> {
+        let times = [
+            ("inactive_after_seconds", self.inactive_after_seconds),
+            ("closed_after_seconds", self.closed_after_seconds),
+        ];
+        match times.into_iter().find(|(_, time)| *time == Some(0)) {
+            Some((field, _)) => Err(ValidationError::new(field, "must be at least 1")),
+            None => Ok(()),
+        }
+    }
 }

@@ -121,6 +121,9 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
                 Some(outcome) => (outcome, 1),
                 None => carry(inner, &**channel, &event, &done.binding, &context).await,
             };
+            inner
+                .receipts
+                .sent(inner, &done.event, &done.binding.channel_id, &outcome);
             done.result = Some(result(&done, outcome, attempts));
         }
         JobKind::React => {

@@ -193,7 +193,7 @@ async fn prepare(
     })
 }
 
-fn refused(refusal: Refusal) -> Accepted {
+pub(crate) fn refused(refusal: Refusal) -> Accepted {
     let result = InboundResult {
         blocked: true,
         reason: Some(refusal.code().to_owned()),

@@ -264,6 +264,7 @@ async fn commit(
         commit.fencing = token;
         let edited = commit.edited.clone();
         let tasks = commit.tasks.clone();
+        let changes_room = commit.room.is_some();
         let receipt = match inner.store.commit(CommitBatch::from(commit)).await {
             Err(error) if error.kind() == ErrorKind::VersionConflict => {
                 tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
@@ -273,6 +274,10 @@ async fn commit(
         };
         let event = pass.draft.share();
         let context = inner.context(receipt.into_first());
+        if changes_room {
+            // A paused room that is active again has another timer running.
+            inner.timers.note(inner, context.room());
+        }
         let jobs = match block {
             None => plan::plan(inner, &event, &context, &pass.origin),
             Some(_) => Vec::new(),

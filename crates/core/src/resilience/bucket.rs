@@ -83,6 +83,13 @@ impl TokenBucket {
         Ok(())
     }
 
+    /// Gives back a token that was taken for nothing.
+    pub fn give_back(&mut self) {
+        for level in &mut self.levels {
+            level.tokens = (level.tokens + 1.0).min(level.capacity);
+        }
+    }
+
     /// Whether every bucket is full, so that nothing is lost by forgetting it.
     #[must_use]
     pub fn is_full(&self, now: Duration) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use roomkit_core::hook::HookTrigger;
-use roomkit_core::model::{AgentResponsePolicy, ChannelType, Identity, RoomId};
+use roomkit_core::model::{AgentResponsePolicy, ChannelType, EphemeralEvent, Identity, RoomId};
 use roomkit_core::{Error, RoomKit, RoomOptions};
 
 use super::clock::ScenarioClock;
@@ -28,6 +28,10 @@ pub(super) struct Stage {
     pub(super) hooks: Log<String>,
     /// The framework events that are watched for.
     pub(super) notices: Log<String>,
+    /// The ephemeral events that were heard.
+    pub(super) ephemeral: Log<EphemeralEvent>,
+    /// The rooms of which they are heard.
+    pub(super) listened: Vec<RoomId>,
     /// The rooms that the scenario names.
     pub(super) named: Vec<RoomId>,
 }
@@ -54,6 +58,12 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
             });
         builder = builder.identity(Arc::new(resolver));
     }
+    if scenario.kit.timer_sweeper == Some(false) {
+        builder = builder.without_timer_sweeper();
+    }
+    if let Some(limit) = &scenario.kit.inbound_rate_limit {
+        builder = builder.inbound_rate_limit(limit.clone());
+    }
     let mut stage = Stage {
         kit: builder.build().map_err(failed("the kit"))?,
         transports: Vec::new(),
@@ -61,6 +71,8 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
         agents: Vec::new(),
         hooks: Log::default(),
         notices: Log::default(),
+        ephemeral: Log::default(),
+        listened: Vec::new(),
         named: scenario.rooms.iter().map(|room| room.id.clone()).collect(),
     };
     for name in &scenario.watch {
@@ -83,6 +95,10 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     stage.add_hooks(scenario, &mut made, false).await?;
     for spec in &scenario.rooms {
         stage.make_room(spec, &mut made).await?;
+        if spec.listen {
+            let listens = stage.listen(&spec.id).await;
+            listens.map_err(failed(format!("room {}", spec.id)))?;
+        }
         for binding in &spec.attach {
             let channel = format!("{} in room {}", binding.channel, spec.id);
             if binding.room.as_ref().is_some_and(|room| *room != spec.id) {
@@ -156,6 +172,7 @@ impl Stage {
         made.push(spec.id.clone());
         let options = RoomOptions::new()
             .id(spec.id.clone())
+            .timers(spec.timers.clone().unwrap_or_default())
             .metadata(spec.metadata.clone());
         let created = self.kit.create_room(options).await;
         created
@@ -184,6 +201,9 @@ fn transport(spec: &ChannelSpec) -> Result<MockChannel, ConformanceError> {
     if spec.streaming {
         builder = builder.streaming();
     }
+    if spec.provider_ids {
+        builder = builder.provider_ids();
+    }
     if let Some(number) = spec.fail_frame {
         if !spec.streaming {
             return Err(wrong(spec, "`fail_frame` is for channels that stream"));
@@ -201,10 +221,11 @@ fn agent(spec: &ChannelSpec) -> Result<ScriptedAgent, ConformanceError> {
         || spec.capabilities.is_some()
         || spec.fail_first.is_some()
         || spec.streaming
-        || spec.fail_frame.is_some();
+        || spec.fail_frame.is_some()
+        || spec.provider_ids;
     if is_transport {
-        let problem = "`direction`, `capabilities`, `fail_first`, `streaming` and `fail_frame` are \
-            for transports";
+        let problem = "`direction`, `capabilities`, `fail_first`, `streaming`, `fail_frame` and \
+            `provider_ids` are for transports";
         return Err(wrong(spec, problem));
     }
     let mut builder = ScriptedAgent::builder(spec.id.clone());

@@ -97,6 +97,13 @@ fn observer(trigger: HookTrigger, options: HookOptions, behaviour: Behaviour) ->
             }
         };
     }
+    if trigger == HookTrigger::OnDeliveryStatus {
+        let hook = move |_status, _context| {
+            behaviour.ran.push(behaviour.name.clone());
+            async {}
+        };
+        return Some(Hook::observer(hook::OnDeliveryStatus, options, hook));
+    }
     points! {
         BeforeBroadcast, AfterBroadcast, OnEventUpdated, OnEventDeleted,
         OnChannelAttached, OnChannelDetached, OnChannelMuted, OnChannelUnmuted,

@@ -18,6 +18,7 @@ mod build;
 mod clock;
 mod compare;
 mod content;
+mod ephemeral;
 mod error;
 mod events;
 mod frames;
@@ -34,6 +35,7 @@ mod shape;
 mod strict;
 mod trace;
 mod turns;
+mod webhook;
 
 use std::fs;
 use std::path::Path;

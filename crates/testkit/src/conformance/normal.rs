@@ -1,9 +1,10 @@
 //! What of a trace is compared, and in which form: two traces are equal when their normal forms are.
 //!
-//! - A key of a result, of a participant in one, a delivery, a frame, a room or a timeline entry that is
-//!   null counts as absent; in a result, so does an empty list.
-//! - A list that is absent from the trace or from a room counts as empty, and so does the list of a
-//!   channel under `heard`, `deliveries` and `frames`. `heard` and `framework_events` are sorted.
+//! - A key of a result, of a participant in one, a delivery, a frame, an ephemeral event, a room or a
+//!   timeline entry that is null counts as absent; in a result, so does an empty list.
+//! - A list or map that is absent from the trace, from a room, a result or an ephemeral event counts as
+//!   empty, and so does the list of a channel under `heard`, `deliveries` and `frames`, and of a room
+//!   under `ephemeral`. `heard` and `framework_events` are sorted.
 //! - In content, at any depth, a key that is null or empty counts as absent.
 //! - A notice of a `channel_*` event is its `type`, its `code` and its `data.channel_id`.
 //! - A visibility that lists channels is the set of them.
@@ -20,7 +21,7 @@ pub(super) fn trace(trace: &Value) -> Value {
     for key in ["results", "hooks", "framework_events"] {
         or_empty_list(map, key);
     }
-    for key in ["heard", "deliveries", "frames", "rooms"] {
+    for key in ["heard", "deliveries", "frames", "ephemeral", "rooms"] {
         or_empty(map, key, Value::Object(Map::new()));
     }
     for (key, value) in map.iter_mut() {
@@ -35,6 +36,10 @@ pub(super) fn trace(trace: &Value) -> Value {
                 each(value, |channel| each(channel, delivery));
                 drop_empty(value);
             }
+            "ephemeral" => {
+                each(value, |room| each(room, result));
+                drop_empty(value);
+            }
             "rooms" => each(value, room),
             _ => {}
         }
@@ -42,11 +47,18 @@ pub(super) fn trace(trace: &Value) -> Value {
     trace
 }
 
-fn result(result: &mut Value) {
-    drop_nulls(result);
-    let Value::Object(map) = result else { return };
+/// A result, with those of its items, or an ephemeral event.
+fn result(value: &mut Value) {
+    drop_nulls(value);
+    let Value::Object(map) = value else { return };
+    if let Some(items) = map.get_mut("items") {
+        each(items, result);
+    }
     if let Some(people) = map.get_mut("participants") {
         each(people, drop_nulls);
+    }
+    if map.get("data").is_some_and(is_empty) {
+        map.remove("data");
     }
     map.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
 }

@@ -110,7 +110,15 @@ impl Stage {
     /// Does a step. What comes back is what the step yields, if it is one that yields something.
     async fn step(&self, step: &Step) -> Result<Option<Value>, Trouble> {
         let kit = &self.kit;
+        if let Some(published) = self.publish(step).await {
+            return published.map(|()| None);
+        }
         match step {
+            Step::Publish(_)
+            | Step::Typing(_)
+            | Step::Presence(_)
+            | Step::Reaction(_)
+            | Step::ReadReceipt(_) => {}
             Step::Inbound(inbound) => return self.inbound(inbound).await.map(Some),
             Step::SendEvent(event) => return self.send_event(event).await.map(Some),
             Step::Mute(OfChannel { room, channel }) => {
@@ -146,6 +154,37 @@ impl Stage {
             Step::CloseRoom(of) => {
                 kit.close_room(self.room(&of.room).await?).await?;
             }
+            Step::PauseRoom(of) => {
+                kit.pause_room(self.room(&of.room).await?).await?;
+            }
+            Step::ResumeRoom(of) => {
+                kit.resume_room(self.room(&of.room).await?).await?;
+            }
+            Step::ReopenRoom(of) => {
+                kit.reopen_room(self.room(&of.room).await?).await?;
+            }
+            Step::ArchiveRoom(of) => {
+                kit.archive_room(self.room(&of.room).await?).await?;
+            }
+            Step::SetRoomTimers(change) => {
+                let room = self.room(&change.room).await?;
+                kit.set_room_timers(room, change.timers.clone()).await?;
+            }
+            Step::CheckRoomTimers(of) => {
+                let room = kit.check_room_timers(self.room(&of.room).await?).await?;
+                return Ok(Some(json!({ "status": room.status })));
+            }
+            Step::CheckAllTimers(_) => {
+                let changed = kit.check_all_timers().await?;
+                let names = trace::room_names(self).await?.into_iter();
+                let changed: Vec<_> = names
+                    .filter(|(id, _)| changed.iter().any(|room| room.id == *id))
+                    .map(|(_, name)| name)
+                    .collect();
+                return Ok(Some(json!({ "changed": changed })));
+            }
+            Step::DeliveryStatus(status) => return self.delivery_status(status).await.map(Some),
+            Step::Webhook(webhook) => return self.webhook(webhook).await.map(Some),
             Step::SetAgentResponsePolicy(change) => {
                 let room = self.room(&change.room).await?;
                 kit.set_agent_response_policy(room, change.policy).await?;

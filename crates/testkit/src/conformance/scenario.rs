@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
-    EventType, IdentityId, Metadata, ParticipantId, ParticipantRole, RateLimit, RetryPolicy,
-    RoomId, Visibility,
+    EphemeralEventType, EventType, IdentityId, Metadata, ParticipantId, ParticipantRole, RateLimit,
+    RetryPolicy, RoomId, RoomTimers, Visibility,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -54,6 +54,9 @@ pub(super) struct Kit {
     pub(super) agent_response_policy: Option<AgentResponsePolicy>,
     /// Who is behind an address; with it the kit has a resolver.
     pub(super) identities: Option<BTreeMap<String, IdentityId>>,
+    pub(super) timer_sweeper: Option<bool>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) inbound_rate_limit: Option<RateLimit>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -71,6 +74,8 @@ pub(super) struct ChannelSpec {
     #[serde(default)]
     pub(super) streaming: bool,
     pub(super) fail_frame: Option<u64>,
+    #[serde(default)]
+    pub(super) provider_ids: bool,
     pub(super) script: Option<Vec<RuleSpec>>,
 }
 
@@ -162,6 +167,11 @@ pub(super) struct RoomSpec {
     pub(super) id: RoomId,
     #[serde(default)]
     pub(super) metadata: Metadata,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) timers: Option<RoomTimers>,
+    /// Whether its ephemeral events are heard.
+    #[serde(default)]
+    pub(super) listen: bool,
     #[serde(default)]
     pub(super) attach: Vec<AttachSpec>,
 }
@@ -196,7 +206,21 @@ pub(super) enum Step {
     AttachChannel(AttachSpec),
     SetAccess(SetAccess),
     SetVisibility(SetVisibility),
+    PauseRoom(OfRoom),
+    ResumeRoom(OfRoom),
     CloseRoom(OfRoom),
+    ReopenRoom(OfRoom),
+    ArchiveRoom(OfRoom),
+    SetRoomTimers(SetTimers),
+    CheckRoomTimers(OfRoom),
+    CheckAllTimers(Nothing),
+    Publish(Publish),
+    Typing(Typing),
+    Presence(SetPresence),
+    Reaction(Reaction),
+    ReadReceipt(ReadReceipt),
+    DeliveryStatus(StatusReport),
+    Webhook(Webhook),
     SetAgentResponsePolicy(SetPolicy),
     CancelAnswer(CancelAnswer),
     Settle(Settle),
@@ -267,6 +291,97 @@ pub(super) struct OfChannel {
 #[serde(deny_unknown_fields)]
 pub(super) struct OfRoom {
     pub(super) room: RoomId,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Publish {
+    pub(super) room: RoomId,
+    #[serde(rename = "type")]
+    pub(super) event_type: EphemeralEventType,
+    pub(super) user: String,
+    pub(super) channel: Option<ChannelId>,
+    #[serde(default)]
+    pub(super) data: Metadata,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Typing {
+    pub(super) room: RoomId,
+    pub(super) user: String,
+    pub(super) is_typing: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetPresence {
+    pub(super) room: RoomId,
+    pub(super) user: String,
+    pub(super) status: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reaction {
+    pub(super) room: RoomId,
+    pub(super) user: String,
+    pub(super) target_index: u64,
+    pub(super) emoji: String,
+    #[serde(default)]
+    pub(super) remove: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ReadReceipt {
+    pub(super) room: RoomId,
+    pub(super) user: String,
+    pub(super) target_index: u64,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct StatusReport {
+    pub(super) message_id: String,
+    pub(super) status: String,
+    pub(super) channel: Option<ChannelId>,
+    pub(super) room: Option<RoomId>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Webhook {
+    pub(super) channel: ChannelId,
+    pub(super) items: Vec<WebhookSpec>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum WebhookSpec {
+    Message(WebhookMessage),
+    Status(StatusReport),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WebhookMessage {
+    pub(super) sender: String,
+    pub(super) room: Option<RoomId>,
+    pub(super) content: Content,
+    pub(super) provider_message_id: Option<String>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SetTimers {
+    pub(super) room: RoomId,
+    #[serde(deserialize_with = "strict::required")]
+    pub(super) timers: RoomTimers,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -33,6 +33,7 @@ shape!(Expect {
     deliveries: BTreeMap<String, Vec<DeliveryShape>>,
     frames: BTreeMap<String, Vec<FrameShape>>,
     framework_events: Vec<Value>,
+    ephemeral: BTreeMap<String, Vec<EphemeralShape>>,
     rooms: BTreeMap<String, RoomShape>,
 });
 
@@ -50,6 +51,11 @@ shape!(ResultShape {
     updated: Value,
     versions: Value,
     deleted: Vec<Value>,
+    changed: Vec<Value>,
+    state: Value,
+    told: Value,
+    index: Value,
+    items: Vec<ResultShape>,
 });
 
 shape!(PersonShape {
@@ -66,6 +72,13 @@ shape!(DeliveryShape {
     room: Value,
     index: Value,
     content: serde_json::Map<String, Value>,
+});
+
+shape!(EphemeralShape {
+    r#type: Value,
+    user: Value,
+    channel: Value,
+    data: serde_json::Map<String, Value>,
 });
 
 shape!(FrameShape {

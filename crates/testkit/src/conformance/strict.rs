@@ -5,7 +5,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde_json::Value;
 
 /// Keys that a model leaves out of its JSON where they have their default.
-const LEFT_OUT: [&str; 2] = ["max_length_unit", "overflow"];
+const LEFT_OUT: [&str; 3] = ["max_length_unit", "overflow", "paused_at"];
 
 /// A model as the core reads it, refused where it has a key that the core would ignore.
 pub(super) fn model<T>(value: &Value) -> Result<T, serde_json::Error>
@@ -50,4 +50,13 @@ where
         .map(|value| model(&value))
         .transpose()
         .map_err(D::Error::custom)
+}
+
+/// For fields of a model that must be there.
+pub(super) fn required<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: DeserializeOwned + Serialize,
+    D: serde::Deserializer<'de>,
+{
+    model(&serde::Deserialize::deserialize(deserializer)?).map_err(D::Error::custom)
 }

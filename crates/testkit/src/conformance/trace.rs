@@ -9,7 +9,7 @@ use roomkit_core::{Result, RoomKit};
 use serde_json::{Map, Value, json};
 
 use super::build::Stage;
-use super::frames;
+use super::{ephemeral, frames};
 
 /// How many rooms or events are read at a time.
 const PAGE: usize = 1_000;
@@ -51,6 +51,11 @@ pub(super) async fn of(stage: &Stage, results: Vec<Value>) -> Result<Value> {
     if let (Some(frames), Value::Object(trace)) = (frames::of(stage, &names, &indexes), &mut trace)
     {
         trace.insert("frames".to_owned(), json!(frames));
+    }
+    if let (Some(heard), Value::Object(trace)) =
+        (ephemeral::of(stage, &names, &indexes), &mut trace)
+    {
+        trace.insert("ephemeral".to_owned(), json!(heard));
     }
     Ok(trace)
 }

@@ -49,6 +49,7 @@ pub async fn a_room_keeps_every_field(mut test: TestStore) {
         inactive_after_seconds: Some(60),
         closed_after_seconds: Some(3600),
         last_activity_at: Some(after(3)),
+        paused_at: Some(after(4)),
     };
     room.agent_response_policy = AgentResponsePolicy::AddressedOnly;
     room.metadata = Metadata::new()
@@ -149,6 +150,7 @@ pub async fn a_room_changes_as_an_update_says(test: TestStore) {
         inactive_after_seconds: Some(5),
         closed_after_seconds: None,
         last_activity_at: Some(after(9)),
+        paused_at: None,
     });
     change.agent_response_policy = Some(AgentResponsePolicy::AddressedOnly);
     let changed = update(store, 2, change).await;

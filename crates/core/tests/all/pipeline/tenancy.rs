@@ -1,7 +1,8 @@
 //! A room of another organisation is not found, by whatever call.
 
 use roomkit_core::model::{
-    Access, AgentResponsePolicy, Identity, InboundMessage, Metadata, ParticipantRole, TextContent,
+    Access, AgentResponsePolicy, DeliveryStatus, EphemeralEventType, Identity, InboundMessage,
+    Metadata, ParticipantRole, RoomTimers, TextContent,
 };
 use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
 use roomkit_core::{RoomKit, RoomOptions, Rooms};
@@ -24,6 +25,12 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
     not_found!(
         other.room("r"),
         other.close_room("r"),
+        other.pause_room("r"),
+        other.resume_room("r"),
+        other.reopen_room("r"),
+        other.archive_room("r"),
+        other.set_room_timers("r", RoomTimers::default()),
+        other.check_room_timers("r"),
         other.delete_room("r"),
         other.update_room_metadata("r", Metadata::new()),
         other.set_agent_response_policy("r", AgentResponsePolicy::AddressedOnly),
@@ -43,6 +50,10 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.send_event("r", "system", text()),
         other.process_inbound(InboundMessage::text("a", "u", "x").in_room("r")),
         other.process_inbound_deferred(InboundMessage::text("a", "u", "x").in_room("r")),
+        other.process_delivery_status(DeliveryStatus {
+            room_id: Some("r".into()),
+            ..DeliveryStatus::new("p", "m", "sent")
+        }),
         other.timeline("r", 0, 9),
         other.events("r", &EventQuery::last(9)),
         other.event("r", "e"),
@@ -71,6 +82,12 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.tasks("r"),
         other.observations("r"),
         other.publish_typing("r", "u", true),
+        other.publish_presence("r", "u", "online"),
+        other.publish_reaction("r", "u", "e", "x"),
+        other.publish_reaction_removed("r", "u", "e", "x"),
+        other.publish_read_receipt("r", "u", "e"),
+        other.publish_tool_call("r", "a", EphemeralEventType::ToolCallStart, Vec::new()),
+        other.publish_custom("r", "u", Metadata::new()),
         other.subscribe_room("r", |_| async {}),
         other.remove_room_hook("r", "h"),
     );

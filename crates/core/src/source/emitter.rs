@@ -1,0 +1,232 @@
+//! What a running source is given: where its messages go, and when it is to end.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::kit::Inner;
+use crate::model::{
+    ChannelId, FrameworkEvent, FrameworkEventType, InboundMessage, InboundResult, Metadata,
+    SourceHealth, SourceStatus,
+};
+use crate::pipeline::{self, Refusal, Scope};
+use crate::sync::inside::Inside;
+use crate::sync::lock;
+
+/// What a source and its supervisor know of each other.
+pub(crate) struct Shared {
+    pub(crate) channel: ChannelId,
+    pub(crate) scope: Scope,
+    pub(crate) name: String,
+    pub(crate) health: Mutex<SourceHealth>,
+    pub(crate) stop: watch::Sender<bool>,
+    /// Whether it runs no longer, and brings nothing any more.
+    over: AtomicBool,
+    inner: Weak<Inner>,
+    /// A place for each message that is under way; without, there is no limit.
+    places: Option<Arc<Semaphore>>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        inner: &Arc<Inner>,
+        scope: Scope,
+        channel: ChannelId,
+        name: String,
+        at_once: Option<usize>,
+    ) -> Self {
+        Self {
+            channel,
+            scope,
+            name,
+            health: Mutex::default(),
+            stop: watch::Sender::new(false),
+            over: AtomicBool::new(false),
+            inner: Arc::downgrade(inner),
+            places: at_once.map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))),
+        }
+    }
+
+    /// Asks the source to end.
+    pub(crate) fn ask_to_stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    /// Refuses what is emitted from now on: the source's run is over.
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_stopping(&self) -> bool {
+        *self.stop.borrow()
+    }
+
+    pub(crate) async fn stopping(&self) {
+        let mut asked = self.stop.subscribe();
+        // The sender lives as long as this.
+        let _ = asked.wait_for(|stop| *stop).await;
+    }
+
+    /// Tells of the source; `fill` adds to what is said.
+    pub(crate) fn tell(
+        &self,
+        inner: &Inner,
+        kind: FrameworkEventType,
+        fill: impl FnOnce(&mut Metadata),
+    ) {
+        inner.emit(kind, |event: &mut FrameworkEvent| {
+            event.channel_id = Some(self.channel.clone());
+            event.data.insert("source_id", self.name.as_str());
+            event.data.insert("source_name", self.name.as_str());
+            fill(&mut event.data);
+        });
+    }
+}
+
+/// Where a source's messages go. A clone is another handle; none of them keeps the kit.
+#[derive(Clone)]
+pub struct SourceEmitter {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl SourceEmitter {
+    /// The channel that the source is attached to.
+    #[must_use]
+    pub fn channel_id(&self) -> &ChannelId {
+        &self.shared.channel
+    }
+
+    /// Takes a message through the pipeline as one of the source's channel, whatever channel it names.
+    ///
+    /// Returns once it is stored or refused; agents and deliveries go on. While as many of the
+    /// source's messages are under way as may be, it waits: that is what holds a source back. A
+    /// call that is dropped while it waits has done nothing; one that has begun goes on to its end.
+    ///
+    /// # Errors
+    /// As [`process_inbound`](crate::Rooms::process_inbound);
+    /// [`SourceNotFound`](ErrorKind::SourceNotFound) once the source has ended,
+    /// [`KitClosed`](ErrorKind::KitClosed) once the kit is closed or gone.
+    pub async fn emit(&self, mut message: InboundMessage) -> Result<InboundResult> {
+        let place = self.place().await?;
+        let inner = self.shared.inner.upgrade().ok_or_else(closed)?;
+        let shared = Arc::clone(&self.shared);
+        if shared.over.load(Ordering::SeqCst) {
+            let problem = format!("the source of channel {} has ended", shared.channel);
+            return Err(Error::new(ErrorKind::SourceNotFound, problem));
+        }
+        message.channel_id.clone_from(&shared.channel);
+        let running = Arc::clone(&inner);
+        let call = async move {
+            if !running.intake.admits(&running, &shared.scope, &message) {
+                return Ok(pipeline::inbound::refused(Refusal::RateLimited).result);
+            }
+            let accepted = pipeline::inbound::accept(&running, &shared.scope, message).await?;
+            {
+                let mut health = lock(&shared.health);
+                health.messages_received = health.messages_received.saturating_add(1);
+                health.last_message_at = Some(running.clock.now());
+            }
+            let result = accepted.result.clone();
+            if accepted.cascade.is_some() {
+                running.tasks.spawn(async move {
+                    accepted.settle().await;
+                    drop(place);
+                });
+            }
+            Ok(result)
+        };
+        inner.run_to_end(Inside::current(), Box::pin(call)).await
+    }
+
+    async fn place(&self) -> Result<Option<OwnedSemaphorePermit>> {
+        let Some(places) = &self.shared.places else {
+            return Ok(None);
+        };
+        let place = Arc::clone(places).acquire_owned().await;
+        place.map(Some).map_err(|_closed| closed())
+    }
+
+    /// Says that the connection is there. Listeners hear `source_connected`.
+    pub fn connected(&self) {
+        let Some(inner) = self.shared.inner.upgrade() else {
+            return;
+        };
+        let was_connected = {
+            let mut health = lock(&self.shared.health);
+            health.connected_at = Some(inner.clock.now());
+            health.error = None;
+            std::mem::replace(&mut health.status, SourceStatus::Connected)
+                == SourceStatus::Connected
+        };
+        if !was_connected {
+            self.shared
+                .tell(&inner, FrameworkEventType::SourceConnected, |_| {});
+        }
+    }
+
+    /// Says that the connection is lost and being made again, where the source does that by itself.
+    /// Listeners hear `source_disconnected`.
+    pub fn reconnecting(&self, error: &Error) {
+        if let Some(inner) = self.shared.inner.upgrade() {
+            self.lost(&inner, SourceStatus::Reconnecting, Some(error.to_string()));
+        }
+    }
+
+    pub(super) fn lost(&self, inner: &Inner, status: SourceStatus, error: Option<String>) {
+        let was_connected = {
+            let mut health = lock(&self.shared.health);
+            health.error = error;
+            std::mem::replace(&mut health.status, status) == SourceStatus::Connected
+        };
+        if was_connected {
+            self.shared
+                .tell(inner, FrameworkEventType::SourceDisconnected, |_| {});
+        }
+    }
+
+    /// Returns when the source is to end: it is being detached, or the kit is closing or gone.
+    pub async fn stopped(&self) {
+        self.shared.stopping().await;
+    }
+
+    /// Whether the source is to end.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        self.shared.is_stopping()
+    }
+
+    /// The time of the kit's clock since some fixed moment; it never goes back.
+    #[must_use]
+    pub fn elapsed(&self) -> std::time::Duration {
+        let inner = self.shared.inner.upgrade();
+        inner.map_or(std::time::Duration::ZERO, |inner| inner.clock.elapsed())
+    }
+
+    /// Waits by the kit's clock, or until the kit is gone.
+    pub async fn sleep(&self, duration: std::time::Duration) {
+        let sleep = self
+            .shared
+            .inner
+            .upgrade()
+            .map(|inner| inner.clock.sleep(duration));
+        if let Some(sleep) = sleep {
+            sleep.await;
+        }
+    }
+}
+
+fn closed() -> Error {
+    Error::new(ErrorKind::KitClosed, "the kit is closed")
+}
+
+impl fmt::Debug for SourceEmitter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SourceEmitter")
+            .field("channel", &self.shared.channel)
+            .field("source", &self.shared.name)
+            .finish_non_exhaustive()
+    }
+}
