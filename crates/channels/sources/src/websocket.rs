@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue, Request};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::endpoint::{Endpoint, invalid};
 use crate::parse::parse_json;
@@ -200,14 +200,15 @@ impl WebSocketSource {
         let limits = WebSocketConfig::default()
             .max_message_size(Some(self.parts.max_message_bytes))
             .max_frame_size(Some(self.parts.max_message_bytes));
+        let request = self.request()?;
         #[cfg(feature = "tls")]
-        let connector = Some(tokio_tungstenite::Connector::Rustls(Arc::new(
-            crate::tls::config()?,
-        )));
+        let connecting = {
+            let config = Arc::new(crate::tls::config()?);
+            let connector = Some(tokio_tungstenite::Connector::Rustls(config));
+            tokio_tungstenite::connect_async_tls_with_config(request, Some(limits), true, connector)
+        };
         #[cfg(not(feature = "tls"))]
-        let connector = None;
-        let connecting =
-            connect_async_tls_with_config(self.request()?, Some(limits), true, connector);
+        let connecting = tokio_tungstenite::connect_async_with_config(request, Some(limits), true);
         let (mut socket, _) = connecting.await.map_err(|error| lost(&error))?;
         for greeting in &self.parts.greetings {
             let greeting = Message::text(greeting.as_str());
