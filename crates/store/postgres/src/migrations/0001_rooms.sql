@@ -52,7 +52,7 @@ CREATE INDEX events_by_parent ON {s}.events (room_id, parent_event_id, created_u
 -- An event is in one of these two, by which retention finds the oldest.
 CREATE INDEX events_by_age ON {s}.events (tenant, created_us) WHERE NOT redacted;
 CREATE INDEX events_redacted_by_age ON {s}.events (tenant, created_us) WHERE redacted;
-CREATE INDEX events_by_words ON {s}.events USING gin (words) WITH (fastupdate = off);
+CREATE INDEX events_by_words ON {s}.events USING gin (words) WITH (gin_pending_list_limit = 64);
 
 CREATE TABLE {s}.event_versions (
     room_id text COLLATE "C" NOT NULL,
