@@ -11,6 +11,7 @@ use crate::hook::{OnSessionStarted, SessionStarted};
 use crate::model::{ChannelType, FrameworkEventType};
 use crate::pipeline::{ObserversDone, Scope};
 use crate::store::RoomSnapshot;
+use crate::sync::inside::Inside;
 
 impl Rooms {
     /// Tells that a session began on a channel: for channels with sessions of their own, such as calls,
@@ -66,24 +67,39 @@ pub(crate) async fn begin_text(
     mut room: RoomSnapshot,
     opening: Option<Opening>,
 ) -> Result<RoomSnapshot> {
-    if let Some(Opening { gate, told }) = opening {
-        // Of the time that the message has, half at most: it must not be lost to a hook that hangs.
-        let limit = inner.settings.process_timeout / 2;
-        let told = pin!(told.wait());
-        if clock::timeout(&*inner.clock, limit, told).await.is_err() {
-            tracing::warn!(room_id = %session.room_id, "hooks of a new room are late, a greeting may be too");
-        }
-        room = inner.visible_room(scope, &session.room_id).await?;
-        let agents = greeters(inner, &room);
-        if !agents.is_empty() {
-            // Else it would not hear the greeting: the message attaches it, which comes after.
-            attach::commit_if_new(inner, scope, &session.room_id, &session.channel_id).await?;
-            greet_all(inner, scope, &session.room_id, None, agents, &gate).await;
-            room = inner.visible_room(scope, &session.room_id).await?;
-        }
+    if let Some(opening) = opening {
+        let (running, scope, session) = (Arc::clone(inner), scope.clone(), session.clone());
+        let call = async move { open(&running, &scope, &session, opening).await };
+        // To its end, also where the message runs out of time: what is greeted has to be delivered.
+        room = inner.run_to_end(Inside::current(), Box::pin(call)).await?;
     }
     tell(inner, room.clone(), &session);
     Ok(room)
+}
+
+/// Lets the agents greet that whoever was told of the new room has attached.
+async fn open(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    session: &SessionStarted,
+    Opening { gate, told }: Opening,
+) -> Result<RoomSnapshot> {
+    let id = &session.room_id;
+    // Of the time that the message has, half at most: it must not be lost to a hook that hangs.
+    let limit = inner.settings.process_timeout / 2;
+    let told = pin!(told.wait());
+    if clock::timeout(&*inner.clock, limit, told).await.is_err() {
+        tracing::warn!(room_id = %id, "hooks of a new room are late, a greeting may be too");
+    }
+    let room = inner.visible_room(scope, id).await?;
+    let agents = greeters(inner, &room);
+    if agents.is_empty() {
+        return Ok(room);
+    }
+    // Else it would not hear the greeting: the message attaches it, which comes after.
+    attach::commit_if_new(inner, scope, id, &session.channel_id).await?;
+    greet_all(inner, scope, id, None, agents, &gate).await;
+    inner.visible_room(scope, id).await
 }
 
 fn tell(inner: &Arc<Inner>, room: RoomSnapshot, session: &SessionStarted) {

@@ -33,8 +33,8 @@ pub(crate) struct Cascade {
     room: RoomId,
     root: Option<Committed>,
     added: Vec<Committed>,
-    /// Set where agents answer an earlier event again: that event, and whom it asks.
-    again: Option<(Arc<RoomEvent>, RoomContext, Vec<Job>)>,
+    /// Set where agents answer an earlier event again.
+    again: Option<Box<Again>>,
     under_way: Vec<UnderWay>,
     answers: Vec<Answer>,
     /// Of the caller's own event.
@@ -44,6 +44,9 @@ pub(crate) struct Cascade {
     error: Option<String>,
     response_metadata: Metadata,
 }
+
+/// An earlier event that is answered again, the room as it is now, and whom it asks.
+type Again = (Arc<RoomEvent>, RoomContext, Vec<Job>);
 
 /// An event whose lanes are not all done with it.
 struct UnderWay {
@@ -133,7 +136,7 @@ impl Cascade {
             room: event.room_id.clone(),
             root: None,
             added: Vec::new(),
-            again: Some((event, context, jobs)),
+            again: Some(Box::new((event, context, jobs))),
             under_way: Vec::new(),
             answers: Vec::new(),
             results: Vec::new(),
@@ -152,7 +155,8 @@ impl Cascade {
         for added in std::mem::take(&mut self.added) {
             self.start(added, false, &mut queue);
         }
-        if let Some((event, context, jobs)) = self.again.take() {
+        if let Some(again) = self.again.take() {
+            let (event, context, jobs) = *again;
             self.start_again(event, context, jobs, &mut queue);
         }
         // One delivery that nothing else waits for needs no set of futures.
