@@ -12,7 +12,9 @@ use super::{Channels, FlowControl, Inner, RoomKit};
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookTrigger, RoomHooks};
-use crate::identity::IdentityResolver;
+use crate::identity::{
+    AddressNormalizer, DefaultAddressNormalizer, IdentityResolver, StoredIdentities,
+};
 use crate::model::{AgentResponsePolicy, ChannelType, RateLimit};
 use crate::pipeline::LoopGuard;
 use crate::pipeline::loop_guard::Watched;
@@ -79,6 +81,8 @@ pub struct RoomKitBuilder {
     router: Option<Arc<dyn InboundRoomRouter>>,
     transcoder: Option<Arc<dyn ContentTranscoder>>,
     identity: Option<Arc<dyn IdentityResolver>>,
+    stored_identities: bool,
+    addresses: Option<Arc<dyn AddressNormalizer>>,
     clock: Option<Arc<dyn Clock>>,
     room_hooks: Option<Arc<dyn RoomHooks>>,
     fail_closed: HashSet<HookTrigger>,
@@ -128,6 +132,19 @@ impl RoomKitBuilder {
     /// What says who a sender is. Default: nobody is asked.
     pub fn identity(mut self, resolver: Arc<dyn IdentityResolver>) -> Self {
         self.identity = Some(resolver);
+        self
+    }
+
+    /// Lets the kit find out who a sender is among the identities in its own store, by
+    /// [`StoredIdentities`], unless it is given another [resolver](Self::identity). Default: it does not.
+    pub fn stored_identities(mut self) -> Self {
+        self.stored_identities = true;
+        self
+    }
+
+    /// What says which ways of writing an address are one. Default: [`DefaultAddressNormalizer`].
+    pub fn addresses(mut self, addresses: Arc<dyn AddressNormalizer>) -> Self {
+        self.addresses = Some(addresses);
         self
     }
 
@@ -341,6 +358,15 @@ impl RoomKitBuilder {
         let router = self
             .router
             .unwrap_or_else(|| Arc::new(DefaultInboundRoomRouter::new(Arc::clone(&store))));
+        let addresses = self
+            .addresses
+            .unwrap_or_else(|| Arc::new(DefaultAddressNormalizer));
+        let identity = self.identity.or_else(|| {
+            let found =
+                || StoredIdentities::new(Arc::clone(&store)).addresses(Arc::clone(&addresses));
+            self.stored_identities
+                .then(|| Arc::new(found()) as Arc<dyn IdentityResolver>)
+        });
         let hooks = HookEngine::new(Arc::clone(&clock), self.room_hooks, self.fail_closed);
         RoomKit::from_inner(Inner {
             id: NEXT_KIT.fetch_add(1, Ordering::Relaxed),
@@ -356,7 +382,8 @@ impl RoomKitBuilder {
             transcoder: self
                 .transcoder
                 .unwrap_or_else(|| Arc::new(DefaultContentTranscoder)),
-            identity: self.identity,
+            identity,
+            addresses,
             clock,
             hooks: Arc::new(hooks),
             events: FrameworkEvents::default(),

@@ -11,6 +11,7 @@ mod close;
 mod events;
 pub(crate) mod flow;
 mod hooks;
+pub(crate) mod identities;
 mod inbound;
 mod intake;
 mod lifecycle;
@@ -55,7 +56,7 @@ use crate::clock::Clock;
 use crate::context::RoomContext;
 use crate::error::{Error, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
-use crate::identity::IdentityResolver;
+use crate::identity::{AddressNormalizer, IdentityResolver};
 use crate::model::{ChannelId, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId};
 use crate::pipeline::loop_guard::Watched;
 use crate::pipeline::stream::Streaming;
@@ -83,6 +84,7 @@ pub(crate) struct Inner {
     pub(crate) router: Arc<dyn InboundRoomRouter>,
     pub(crate) transcoder: Arc<dyn ContentTranscoder>,
     pub(crate) identity: Option<Arc<dyn IdentityResolver>>,
+    pub(crate) addresses: Arc<dyn AddressNormalizer>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hooks: Arc<HookEngine>,
     pub(crate) events: FrameworkEvents,

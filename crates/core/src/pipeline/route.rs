@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{Scope, announce_created};
 use crate::channel::Channel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kit::Inner;
+use crate::kit::{Inner, attach};
 use crate::model::{ChannelId, InboundMessage, OrganizationId, ParticipantId, Room, RoomId};
 use crate::router::RouteRequest;
 use crate::store::RoomSnapshot;
@@ -18,6 +18,8 @@ pub(crate) type RouteKey = (Option<OrganizationId>, ChannelId, ParticipantId);
 /// The room of a message, and what keeps the sender's next message waiting until this one is in.
 pub(super) struct Routed {
     pub(super) room: RoomSnapshot,
+    /// Set where the room was made for this message alone, and is not to be told of yet.
+    pub(super) made: Option<Made>,
     pub(super) turn: Option<Ticket<RouteKey>>,
 }
 
@@ -29,7 +31,11 @@ pub(super) async fn route(
 ) -> Result<Routed> {
     if let Some(id) = &message.room_id {
         let room = named(inner, scope, id).await?;
-        return Ok(Routed { room, turn: None });
+        return Ok(Routed {
+            room,
+            made: None,
+            turn: None,
+        });
     }
     let key = (
         scope.0.clone(),
@@ -48,11 +54,53 @@ pub(super) async fn route(
         sender_id: message.sender_id.clone(),
         metadata: message.metadata.clone(),
     };
+    let mut made = None;
     let room = match inner.router.route(&request).await? {
         Some(id) => named(inner, scope, &id).await?,
-        None => create_room(inner, new_room(inner, scope, RoomId::generate())).await?,
+        None => {
+            let room = store_room(inner, new_room(inner, scope, RoomId::generate())).await?;
+            let unannounced = Made {
+                inner: Arc::clone(inner),
+                room: Some(room.clone()),
+            };
+            // Who is turned away leaves no room behind, and nobody is told of one.
+            made = inner.identity.is_some().then_some(unannounced);
+            room
+        }
     };
-    Ok(Routed { room, turn })
+    Ok(Routed { room, made, turn })
+}
+
+/// A room that was made for a message; told of when this is dropped.
+pub(super) struct Made {
+    inner: Arc<Inner>,
+    room: Option<RoomSnapshot>,
+}
+
+impl Made {
+    /// Removes the room again, unless something has happened in it.
+    pub(super) async fn unmake(mut self) -> Result<()> {
+        let Some(room) = &self.room else {
+            return Ok(());
+        };
+        let id = room.room.id.clone();
+        let _lock = attach::lock_room(&self.inner, &id).await?;
+        let now = self.inner.store.room(&id).await?;
+        if now.is_some_and(|now| now.version == room.version) {
+            self.inner.store.delete_room(&id).await?;
+            self.inner.hooks.forget_room(&id);
+            self.room = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        if let Some(room) = &self.room {
+            announce_created(&self.inner, room);
+        }
+    }
 }
 
 /// The room with this id; made when there is none, not found when it is another organisation's.
@@ -95,9 +143,14 @@ pub(crate) fn check_id(id: &RoomId) -> Result<()> {
 
 /// Stores a new room and tells of it.
 pub(crate) async fn create_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
+    let room = store_room(inner, room).await?;
+    announce_created(inner, &room);
+    Ok(room)
+}
+
+async fn store_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
     let room = inner.store.create_room(room).await?;
     tracing::info!(room_id = %room.room.id, "room created");
     inner.load_hooks(&room.room).await;
-    announce_created(inner, &room);
     Ok(room)
 }
