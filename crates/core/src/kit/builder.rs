@@ -129,7 +129,8 @@ impl RoomKitBuilder {
         self
     }
 
-    /// What says who a sender is. Default: nobody is asked.
+    /// What says who a sender is; [`identity`](crate::identity) has what follows from its answers.
+    /// Default: nobody is asked.
     pub fn identity(mut self, resolver: Arc<dyn IdentityResolver>) -> Self {
         self.identity = Some(resolver);
         self
@@ -192,7 +193,8 @@ impl RoomKitBuilder {
         self
     }
 
-    /// How long the identity resolver may take (RFC §11.5). Default: 10 seconds.
+    /// How long the identity resolver may take (RFC §11.5); past that the sender is unknown, and the
+    /// framework event `identity_timeout` says so. Default: 10 seconds.
     pub fn identity_timeout(mut self, timeout: Duration) -> Self {
         self.settings.identity_timeout = timeout;
         self

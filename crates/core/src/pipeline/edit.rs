@@ -143,18 +143,23 @@ async fn is_author(
     }
     let is_sender =
         matches!(&pass.origin, Origin::Inbound { sender_id, .. } if sender_id == author);
-    let tied = if same_channel && is_sender {
-        // The same address over the same channel: theirs unless it has become known to be another's.
-        let author = inner.store.participant(&draft.room_id, author).await?;
-        !author.is_some_and(|author| admit::is_identified(&author))
-    } else {
-        tied_to_one(inner, draft, sender, target, author).await?
-    };
+    let tied = same_channel && is_sender && is_nobody_known(inner, room, author).await?
+        || tied_to_one(inner, draft, sender, target, author).await?;
     Ok(if tied {
         Ok(())
     } else {
         Err(Refusal::NotOriginalAuthor)
     })
+}
+
+/// Whether it is not known who an author is, so that they are whoever sends under their id.
+async fn is_nobody_known(
+    inner: &Inner,
+    room: &RoomSnapshot,
+    author: &ParticipantId,
+) -> Result<bool> {
+    let author = inner.store.participant(&room.room.id, author).await?;
+    Ok(!author.is_some_and(|author| admit::is_identified(&author)))
 }
 
 fn is_agent(room: &RoomSnapshot, source: &EventSource) -> bool {

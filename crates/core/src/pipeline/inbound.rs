@@ -1,6 +1,5 @@
 //! A message from outside, from its arrival to the commit (RFC §10.1).
 
-use std::borrow::Cow;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -163,12 +162,12 @@ async fn prepare(
     message.validate()?;
     message.event_type = type_of(&message.content, message.event_type)?;
     let channel_type = channel.channel_type();
-    if !channel.names_its_senders()
-        && let Cow::Owned(address) = inner
-            .addresses
-            .canonical(&channel_type, message.sender_id.as_str())
-    {
-        message.sender_id = address.into();
+    if !channel.names_its_senders() {
+        let written = message.sender_id.as_str();
+        let canonical = inner.addresses.canonical(&channel_type, written);
+        if *canonical != *written {
+            message.sender_id = canonical.as_ref().into();
+        }
     }
     let routed = route::route(inner, scope, &message, &*channel).await?;
     let (store, clock) = (Arc::clone(&inner.store), Arc::clone(&inner.clock));

@@ -35,7 +35,8 @@ pub enum Refusal {
     RateLimited,
     /// `identity_rejected`: the sender was turned down (RFC §11.2). Nothing is stored.
     IdentityRejected,
-    /// `identity_challenge_sent`: the sender was asked who they are (RFC §11.2). Nothing is stored.
+    /// `identity_challenge_sent`: the sender was asked who they are (RFC §11.2). The message is not
+    /// stored; that they were asked is.
     IdentityChallengeSent,
 }
 

@@ -56,6 +56,8 @@ shape!(ResultShape {
     told: Value,
     index: Value,
     items: Vec<ResultShape>,
+    addresses: Vec<Value>,
+    identities: Vec<Value>,
 });
 
 shape!(PersonShape {
@@ -65,6 +67,7 @@ shape!(PersonShape {
     status: Value,
     identification: Value,
     identity: Value,
+    candidates: Vec<Value>,
     channels: Vec<Value>,
 });
 

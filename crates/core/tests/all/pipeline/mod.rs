@@ -8,6 +8,8 @@ mod edits;
 mod ephemeral;
 mod hooks;
 mod identity;
+mod identity_addresses;
+mod identity_outcomes;
 mod intake;
 mod lifecycle;
 mod load;
