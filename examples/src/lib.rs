@@ -3,6 +3,7 @@
 pub mod assistant;
 pub mod custom_channel;
 pub mod hooks;
+pub mod identity;
 pub mod quickstart;
 pub mod turn_planner;
 pub mod turn_taking;

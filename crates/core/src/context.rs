@@ -32,6 +32,8 @@ struct Seen {
     snapshot: RoomSnapshot,
     store: Arc<dyn ConversationStore>,
     clock: Arc<dyn Clock>,
+    /// The type of the channel that brought the message for which it was made.
+    arrived_over: Option<ChannelType>,
 }
 
 /// The last events of a room, oldest first, and whether they are all there are.
@@ -54,10 +56,35 @@ impl RoomContext {
                 snapshot,
                 store,
                 clock,
+                arrived_over: None,
             }),
             reader: None,
             until: None,
         }
+    }
+
+    /// The context of a message that came over a channel of this type.
+    pub(crate) fn of_arrival(
+        snapshot: RoomSnapshot,
+        store: Arc<dyn ConversationStore>,
+        clock: Arc<dyn Clock>,
+        channel_type: ChannelType,
+    ) -> Self {
+        Self {
+            seen: Arc::new(Seen {
+                snapshot,
+                store,
+                clock,
+                arrived_over: Some(channel_type),
+            }),
+            reader: None,
+            until: None,
+        }
+    }
+
+    /// The room as it was when this was made.
+    pub(crate) fn snapshot(&self) -> &RoomSnapshot {
+        &self.seen.snapshot
     }
 
     /// Whether this is what a context made of `room` would show.
@@ -104,6 +131,14 @@ impl RoomContext {
     #[must_use]
     pub fn binding(&self, channel: &ChannelId) -> Option<&Arc<ChannelBinding>> {
         self.seen.snapshot.binding(channel)
+    }
+
+    /// The type of the channel over which the message came that is being taken in, which need not be
+    /// attached yet. It is there for a channel's [`handle_inbound`](crate::Channel::handle_inbound),
+    /// for identity resolvers and for identity hooks; elsewhere `None`.
+    #[must_use]
+    pub fn arrived_over(&self) -> Option<&ChannelType> {
+        self.seen.arrived_over.as_ref()
     }
 
     /// Every binding but that of one channel.

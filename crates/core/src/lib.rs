@@ -6,7 +6,7 @@ mod context;
 mod draft;
 mod error;
 pub mod hook;
-mod identity;
+pub mod identity;
 mod kit;
 pub mod model;
 mod pipeline;

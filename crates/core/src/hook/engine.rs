@@ -241,6 +241,7 @@ impl HookEngine {
             payload,
             effects: None,
             failures: Vec::new(),
+            settled_by: None,
         };
         let list = self.list::<P>(context.room_id(), false);
         let mut hooks = list.as_deref().map_or(&[][..], Vec::as_slice).iter();
@@ -258,12 +259,14 @@ impl HookEngine {
             payload,
             effects,
             failures,
+            settled_by,
             ..
         } = run;
         SyncOutcome {
             verdict: blocked.unwrap_or(HookVerdict::Allowed(payload)),
             effects,
             failures,
+            settled_by,
         }
     }
 

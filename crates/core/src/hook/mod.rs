@@ -4,7 +4,7 @@
 //!
 //! | point | when | hooks |
 //! |---|---|---|
-//! | [`OnIdentityAmbiguous`], [`OnIdentityUnknown`] | the resolver does not settle who sent it | decide |
+//! | [`OnIdentityAmbiguous`], [`OnIdentityUnknown`] | the resolver does not settle who sent it | decide; `observe` sees what was decided |
 //! | [`BeforeBroadcast`] | under the room's lock, before it is stored | decide; [`observe`](crate::RoomKit::observe) sees what was stored |
 //! | [`OnEventUpdated`], [`OnEventDeleted`] | an edit, a delete or the application has changed an earlier event | look on |
 //! | [`OnTaskCreated`] | a hook's or channel's task is stored | look on |

@@ -357,7 +357,7 @@ where
 }
 
 /// Takes the room's lock, within the time that an event has to get ready.
-pub(super) async fn lock_room(inner: &Inner, room: &RoomId) -> Result<RoomLock> {
+pub(crate) async fn lock_room(inner: &Inner, room: &RoomId) -> Result<RoomLock> {
     Inside::check(inner.id, room)?;
     let limit = inner.settings.process_timeout;
     let lock = clock::timeout(&*inner.clock, limit, pin!(inner.locks.acquire(room))).await;

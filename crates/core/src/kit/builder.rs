@@ -12,7 +12,9 @@ use super::{Channels, FlowControl, Inner, RoomKit};
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookTrigger, RoomHooks};
-use crate::identity::IdentityResolver;
+use crate::identity::{
+    AddressNormalizer, DefaultAddressNormalizer, IdentityResolver, StoredIdentities,
+};
 use crate::model::{AgentResponsePolicy, ChannelType, PersistencePolicy, RateLimit};
 use crate::pipeline::LoopGuard;
 use crate::pipeline::loop_guard::Watched;
@@ -81,6 +83,8 @@ pub struct RoomKitBuilder {
     router: Option<Arc<dyn InboundRoomRouter>>,
     transcoder: Option<Arc<dyn ContentTranscoder>>,
     identity: Option<Arc<dyn IdentityResolver>>,
+    stored_identities: bool,
+    addresses: Option<Arc<dyn AddressNormalizer>>,
     clock: Option<Arc<dyn Clock>>,
     room_hooks: Option<Arc<dyn RoomHooks>>,
     fail_closed: HashSet<HookTrigger>,
@@ -127,9 +131,23 @@ impl RoomKitBuilder {
         self
     }
 
-    /// What says who a sender is. Default: nobody is asked.
+    /// What says who a sender is; [`identity`](crate::identity) has what follows from its answers.
+    /// Default: nobody is asked.
     pub fn identity(mut self, resolver: Arc<dyn IdentityResolver>) -> Self {
         self.identity = Some(resolver);
+        self
+    }
+
+    /// Lets the kit find out who a sender is among the identities in its own store, by
+    /// [`StoredIdentities`], unless it is given another [resolver](Self::identity). Default: it does not.
+    pub fn stored_identities(mut self) -> Self {
+        self.stored_identities = true;
+        self
+    }
+
+    /// What says which ways of writing an address are one. Default: [`DefaultAddressNormalizer`].
+    pub fn addresses(mut self, addresses: Arc<dyn AddressNormalizer>) -> Self {
+        self.addresses = Some(addresses);
         self
     }
 
@@ -177,7 +195,8 @@ impl RoomKitBuilder {
         self
     }
 
-    /// How long the identity resolver may take (RFC §11.5). Default: 10 seconds.
+    /// How long the identity resolver may take (RFC §11.5); past that the sender is unknown, and the
+    /// framework event `identity_timeout` says so. Default: 10 seconds.
     pub fn identity_timeout(mut self, timeout: Duration) -> Self {
         self.settings.identity_timeout = timeout;
         self
@@ -355,6 +374,15 @@ impl RoomKitBuilder {
         let router = self
             .router
             .unwrap_or_else(|| Arc::new(DefaultInboundRoomRouter::new(Arc::clone(&store))));
+        let addresses = self
+            .addresses
+            .unwrap_or_else(|| Arc::new(DefaultAddressNormalizer));
+        let identity = self.identity.or_else(|| {
+            let found =
+                || StoredIdentities::new(Arc::clone(&store)).addresses(Arc::clone(&addresses));
+            self.stored_identities
+                .then(|| Arc::new(found()) as Arc<dyn IdentityResolver>)
+        });
         let hooks = HookEngine::new(Arc::clone(&clock), self.room_hooks, self.fail_closed);
         RoomKit::from_inner(Inner {
             id: NEXT_KIT.fetch_add(1, Ordering::Relaxed),
@@ -370,7 +398,8 @@ impl RoomKitBuilder {
             transcoder: self
                 .transcoder
                 .unwrap_or_else(|| Arc::new(DefaultContentTranscoder)),
-            identity: self.identity,
+            identity,
+            addresses,
             clock,
             hooks: Arc::new(hooks),
             events: FrameworkEvents::default(),

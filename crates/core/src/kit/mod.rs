@@ -13,6 +13,7 @@ mod feedback;
 pub(crate) mod flow;
 pub(crate) mod greeting;
 mod hooks;
+pub(crate) mod identities;
 mod inbound;
 mod intake;
 mod lifecycle;
@@ -62,7 +63,7 @@ use crate::clock::Clock;
 use crate::context::RoomContext;
 use crate::error::{Error, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
-use crate::identity::IdentityResolver;
+use crate::identity::{AddressNormalizer, IdentityResolver};
 use crate::model::{
     ChannelId, EventType, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId,
 };
@@ -92,6 +93,7 @@ pub(crate) struct Inner {
     pub(crate) router: Arc<dyn InboundRoomRouter>,
     pub(crate) transcoder: Arc<dyn ContentTranscoder>,
     pub(crate) identity: Option<Arc<dyn IdentityResolver>>,
+    pub(crate) addresses: Arc<dyn AddressNormalizer>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hooks: Arc<HookEngine>,
     pub(crate) events: FrameworkEvents,

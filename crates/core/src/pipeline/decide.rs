@@ -59,7 +59,7 @@ pub(super) async fn decide(
     }
     let target = match edit::target_of(&pass.draft.content).cloned() {
         None => None,
-        Some(target) => match edit::authorize(inner, &room, &pass.draft, &target).await? {
+        Some(target) => match edit::authorize(inner, &room, pass, &target).await? {
             Ok(target) => Some(target),
             Err(refusal) => return Ok(Decision::Refused(refusal)),
         },

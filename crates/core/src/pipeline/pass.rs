@@ -24,7 +24,7 @@ use crate::store::{CommitBatch, IdempotentOutcome, RoomCommit};
 use crate::sync::inside::Inside;
 
 /// How often a pass starts over because another process changed the room in between.
-const MOST_CONFLICTS: usize = 32;
+pub(super) const MOST_CONFLICTS: usize = 32;
 
 /// How many events the hooks of one event may add.
 const MOST_INJECTED: usize = 64;
@@ -334,7 +334,7 @@ pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn refused(inner: &Arc<Inner>, pass: &Pass, outcome: &Outcome) {
+pub(super) fn refused(inner: &Arc<Inner>, pass: &Pass, outcome: &Outcome) {
     if let Some(hooked) = pass.hooked.as_ref().filter(|_| pass.origin.is_outside()) {
         inner.report_hook_failures(&pass.draft.room_id, Some(&pass.draft.id), &hooked.failures);
     }

@@ -38,7 +38,8 @@ pub enum Refusal {
     /// `trigger_moved`: the message that an agent was to answer again is no longer the one that would be
     /// answered: it was deleted, or a newer one came. Nothing is stored and nobody asked.
     TriggerMoved,
-    /// `identity_challenge_sent`: the sender was asked who they are (RFC §11.2). Nothing is stored.
+    /// `identity_challenge_sent`: the sender was asked who they are (RFC §11.2). The message is not
+    /// stored; that they were asked is.
     IdentityChallengeSent,
 }
 

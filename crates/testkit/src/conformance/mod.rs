@@ -24,6 +24,7 @@ mod error;
 mod events;
 mod frames;
 mod hooks;
+mod identity;
 mod normal;
 mod people;
 mod pieces;

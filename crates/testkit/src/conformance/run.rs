@@ -206,6 +206,9 @@ impl Stage {
             | Step::SetMemberRole(_)
             | Step::ResolveParticipant(_)
             | Step::Participants(_) => return self.people(step).await,
+            Step::SaveIdentity(_) | Step::LinkAddress(_) | Step::IdentitiesByAddress(_) => {
+                return self.identities(step).await;
+            }
             Step::MarkRead(_)
             | Step::MarkAllRead(_)
             | Step::Unread(_)

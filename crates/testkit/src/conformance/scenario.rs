@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
-    EphemeralEventType, EventType, IdentityId, Metadata, OrganizationId, ParticipantId,
+    EphemeralEventType, EventType, Identity, IdentityId, Metadata, OrganizationId, ParticipantId,
     ParticipantRole, PersistencePolicy, RateLimit, RetryPolicy, RoomId, RoomTimers, Visibility,
 };
 use serde::Deserialize;
@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::answers::{FeedbackSpec, GreetingSpec, RegenerateSpec, SessionSpec};
 use super::content::Content;
 use super::error::ConformanceError;
+use super::identity::{AnswerSpec, IdentitiesByAddress, LinkAddress, SaveIdentity};
 use super::pieces::PieceSpec;
 use super::shape;
 use super::sources::{AttachSourceSpec, OfSource};
@@ -56,6 +57,13 @@ pub(super) struct Kit {
     pub(super) agent_response_policy: Option<AgentResponsePolicy>,
     /// Who is behind an address; with it the kit has a resolver.
     pub(super) identities: Option<BTreeMap<String, IdentityId>>,
+    /// What that resolver answers about further senders.
+    pub(super) senders: Option<BTreeMap<String, AnswerSpec>>,
+    #[serde(default)]
+    pub(super) stored_identities: bool,
+    pub(super) identity_channel_types: Option<Vec<ChannelType>>,
+    /// In seconds.
+    pub(super) identity_timeout: Option<f64>,
     pub(super) timer_sweeper: Option<bool>,
     #[serde(default, deserialize_with = "strict::optional")]
     pub(super) inbound_rate_limit: Option<RateLimit>,
@@ -135,6 +143,11 @@ pub(super) struct HookSpec {
     pub(super) value: Option<Value>,
     pub(super) seconds: Option<f64>,
     pub(super) channel: Option<ChannelId>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) identity: Option<Identity>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) candidates: Option<Vec<Identity>>,
+    pub(super) display_name: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -154,6 +167,11 @@ pub(super) enum ActionName {
     Raise,
     Sleep,
     AttachChannel,
+    Resolve,
+    Pending,
+    Challenge,
+    Reject,
+    Create,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -175,6 +193,7 @@ pub(super) struct InjectSpec {
 #[serde(deny_unknown_fields)]
 pub(super) struct RoomSpec {
     pub(super) id: RoomId,
+    pub(super) organization: Option<OrganizationId>,
     #[serde(default)]
     pub(super) metadata: Metadata,
     #[serde(default, deserialize_with = "strict::optional")]
@@ -243,6 +262,9 @@ pub(super) enum Step {
     SetMemberRole(SetMemberRole),
     ResolveParticipant(ResolveParticipant),
     Participants(OfRoom),
+    SaveIdentity(SaveIdentity),
+    LinkAddress(LinkAddress),
+    IdentitiesByAddress(IdentitiesByAddress),
     MarkRead(OfReading),
     MarkAllRead(OfChannel),
     Unread(OfChannel),

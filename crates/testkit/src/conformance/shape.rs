@@ -63,6 +63,8 @@ shape!(ResultShape {
     participant: Value,
     failures: Value,
     messages: Value,
+    addresses: Vec<Value>,
+    identities: Vec<Value>,
 });
 
 shape!(PersonShape {
@@ -72,6 +74,7 @@ shape!(PersonShape {
     status: Value,
     identification: Value,
     identity: Value,
+    candidates: Vec<Value>,
     channels: Vec<Value>,
 });
 

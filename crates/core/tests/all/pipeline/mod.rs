@@ -11,6 +11,8 @@ mod field_reports;
 mod greetings;
 mod hooks;
 mod identity;
+mod identity_addresses;
+mod identity_outcomes;
 mod intake;
 mod lifecycle;
 mod load;

@@ -183,4 +183,26 @@ async fn an_identity_of_another_organisation_is_not_found() {
     identity.organization_id = Some("acme".into());
     kit.store().put_identity(identity).await.unwrap();
     acme.resolve_participant("r", "u", "i").await.unwrap();
+
+    let sms = || ChannelType::Sms;
+    acme.link_address("i", sms(), "+15550100000").await.unwrap();
+    let other = kit.org("other");
+    for rooms in [&other, &kit] {
+        let other = rooms.organization().is_some();
+        let link = rooms.link_address("i", sms(), "+15550100009").await;
+        let found = rooms.identities_by_address(sms(), "+15550100000").await;
+        let read = rooms.identity("i").await;
+        // The other organisation has somebody with this id, who is somebody else.
+        assert_eq!(read.is_ok(), other);
+        assert_eq!(link.is_ok(), other);
+        assert!(found.unwrap().is_empty());
+    }
+    let found = acme.identities_by_address(sms(), "+15550100000").await;
+    assert_eq!(found.unwrap().len(), 1);
+    let found = acme.identities_by_address(sms(), "+15550100009").await;
+    assert!(found.unwrap().is_empty());
+    let mut foreign = Identity::new("j");
+    foreign.organization_id = Some("acme".into());
+    let refused = other.save_identity(foreign).await.unwrap_err();
+    assert_eq!(refused.code(), "invalid_input");
 }
