@@ -20,7 +20,7 @@ use crate::model::{
     ChannelId, EventContent, EventSource, EventType, FrameworkEventType, InboundMessage, Metadata,
     Observation, Participant, ParticipantId, RoomEvent, RoomId, Task, Visibility,
 };
-use crate::store::{CommitBatch, IdempotentOutcome, RoomCommit};
+use crate::store::{IdempotentOutcome, RoomCommit};
 use crate::sync::inside::Inside;
 
 /// How often a pass starts over because another process changed the room in between.
@@ -265,15 +265,17 @@ async fn commit(
         let edited = commit.edited.clone();
         let tasks = commit.tasks.clone();
         let changes_room = commit.room.is_some();
-        let receipt = match inner.store.commit(CommitBatch::from(commit)).await {
+        let snapshot = match inner.commit(commit).await {
+            Ok(snapshot) => snapshot,
             Err(error) if error.kind() == ErrorKind::VersionConflict => {
                 tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
                 continue;
             }
-            receipt => receipt?,
+            // Boxed: a store seldom fails, and every pass would be larger.
+            Err(error) => Box::pin(inner.after_failed_commit(room, &pass.draft.id, error)).await?,
         };
         let event = pass.draft.share();
-        let context = inner.context(receipt.into_first());
+        let context = inner.context(snapshot);
         if changes_room {
             // A paused room that is active again has another timer running.
             inner.timers.note(inner, context.room());
@@ -313,13 +315,7 @@ async fn commit(
 
 fn timed_out(inner: &Arc<Inner>, pass: &Pass) -> Outcome {
     tracing::error!(room_id = %pass.draft.room_id, event_id = %pass.draft.id, "not ready to commit in time");
-    inner.emit(FrameworkEventType::ProcessTimeout, |event| {
-        event.room_id = Some(pass.draft.room_id.clone());
-        event.event_id = Some(pass.draft.id.clone());
-        event
-            .data
-            .insert("timeout_ms", millis(inner.settings.process_timeout));
-    });
+    inner.tell_of_timeout(Some(&pass.draft.room_id), Some(&pass.draft.id));
     Outcome::Refused(Refusal::ProcessTimeout)
 }
 
@@ -378,8 +374,8 @@ pub(crate) async fn store_effects(
     commit.tasks.clone_from(&tasks);
     commit.observations = observations;
     decide::merge_metadata(&mut commit, metadata_updates);
-    let receipt = inner.store.commit(commit.into()).await?;
-    announce_tasks(inner, &inner.context(receipt.into_first()), &tasks);
+    let snapshot = inner.commit(commit).await?;
+    announce_tasks(inner, &inner.context(snapshot), &tasks);
     Ok(())
 }
 

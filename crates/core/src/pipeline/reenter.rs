@@ -10,7 +10,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::deliver::{self, Done, Job, JobKind};
 use super::live::Live;
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
-use super::{Scope, system_event};
+use super::{Refusal, Scope, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
@@ -426,6 +426,9 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                 Ok(Outcome::Committed(reply, added)) => {
                     committed.push(reply);
                     committed.extend(added);
+                }
+                Ok(Outcome::Refused(refusal @ Refusal::ProcessTimeout)) => {
+                    error.get_or_insert_with(|| format!("{refusal}: the answer was not stored"));
                 }
                 Ok(Outcome::Refused(_) | Outcome::Repeated(_)) => {}
                 Err(failed) => {

@@ -50,7 +50,7 @@ pub(super) async fn route(
     };
     let room = match inner.router.route(&request).await? {
         Some(id) => named(inner, scope, &id).await?,
-        None => create_room(inner, new_room(inner, scope, RoomId::generate())).await?,
+        None => make(inner, new_room(inner, scope, RoomId::generate())).await?,
     };
     Ok(Routed { room, turn })
 }
@@ -68,7 +68,7 @@ async fn named(inner: &Arc<Inner>, scope: &Scope, id: &RoomId) -> Result<RoomSna
         return visible(room);
     }
     check_id(id)?;
-    match create_room(inner, new_room(inner, scope, id.clone())).await {
+    match make(inner, new_room(inner, scope, id.clone())).await {
         Err(error) if error.kind() == ErrorKind::RoomAlreadyExists => {
             let room = inner.store.room(id).await?;
             visible(room.ok_or_else(|| Error::room_not_found(id))?)
@@ -93,11 +93,15 @@ pub(crate) fn check_id(id: &RoomId) -> Result<()> {
     Ok(())
 }
 
-/// Stores a new room and tells of it.
-pub(crate) async fn create_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
+async fn make(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
     let room = inner.store.create_room(room).await?;
+    room_created(inner, &room).await;
+    Ok(room)
+}
+
+/// Tells of a room that was just stored.
+pub(crate) async fn room_created(inner: &Arc<Inner>, room: &RoomSnapshot) {
     tracing::info!(room_id = %room.room.id, "room created");
     inner.load_hooks(&room.room).await;
-    announce_created(inner, &room);
-    Ok(room)
+    announce_created(inner, room);
 }

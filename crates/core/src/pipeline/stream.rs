@@ -182,7 +182,7 @@ async fn listeners(
     trigger: &RoomEvent,
     mut probe: RoomEvent,
 ) -> Result<Vec<Listener>> {
-    let Some(room) = inner.store.room(&probe.room_id).await? else {
+    let Some(room) = inner.read(inner.store.room(&probe.room_id)).await? else {
         return Ok(Vec::new());
     };
     let Some(source) = room.binding(&probe.source.channel_id).cloned() else {
@@ -195,7 +195,7 @@ async fn listeners(
     if will_be_stopped {
         return Ok(Vec::new());
     }
-    inner.hooks.load(&room.room).await?;
+    inner.loaded_hooks(&room.room).await?;
     let response = trigger.response_visibility.as_ref();
     probe.visibility = visibility::stamp(&probe.visibility, Some(&source), response, &room);
     let draft = EventDraft::new(probe.clone());
