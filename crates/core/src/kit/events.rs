@@ -185,11 +185,8 @@ impl Rooms {
         let (room, channel) = (room.into(), channel.into());
         let inner = self.inner();
         let snapshot = inner.visible_room(&self.scope, &room).await?;
-        inner
-            .context(snapshot)
-            .for_reader(&channel)
-            .recent_events(limit)
-            .await
+        let context = inner.context(snapshot).for_reader(&channel);
+        inner.ask(context.recent_events(limit)).await
     }
 
     /// Cancels what an agent is saying in a room as it comes; what it has said is kept. `false` when

@@ -1,8 +1,11 @@
 //! One pass: under the room's lock an event is judged, committed and its deliveries are planned.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
+
+use futures_util::FutureExt;
 
 use super::decide::{self, Decision};
 use super::deliver::Job;
@@ -213,10 +216,24 @@ pub(crate) async fn run(
         }
         let mut pass = Pass::injected(room, injected, inner);
         let budget = Budget::new(inner);
-        match commit(inner, scope, room, &mut pass, budget, lock.token()).await {
+        let adding = commit(inner, scope, room, &mut pass, budget, lock.token());
+        // The event that they follow is stored: a panic here is not to lose what is due for it.
+        let adding = AssertUnwindSafe(adding).catch_unwind().await;
+        match adding.unwrap_or_else(|_panic| Err(Error::panicked())) {
             Ok(Step::Committed(committed, _)) => added.push(committed),
-            Ok(Step::Done(outcome)) => refused(inner, &pass, &outcome),
-            Err(error) => tracing::error!(room_id = %room, %error, "injected event was not stored"),
+            Ok(Step::Done(outcome)) => {
+                refused(inner, &pass, &outcome);
+                // The others would hold the room as long again.
+                if matches!(outcome, Outcome::Refused(Refusal::ProcessTimeout)) {
+                    break;
+                }
+            }
+            Err(error) => {
+                tracing::error!(room_id = %room, %error, "injected event was not stored");
+                if error.kind() == ErrorKind::OutcomeUnknown {
+                    break;
+                }
+            }
         }
     }
     drop(lock);

@@ -56,6 +56,8 @@ struct UnderWay {
 /// What an agent made of an event, not yet committed.
 struct Answer {
     trigger: Arc<RoomEvent>,
+    /// The room as it was when that was committed.
+    context: RoomContext,
     order: usize,
     binding: Arc<ChannelBinding>,
     output: ChannelOutput,
@@ -249,13 +251,15 @@ impl Cascade {
                 }
             }
         }
-        if let Some(output) = output {
+        let context = self.under_way.get(at).map(|it| it.context.clone());
+        if let (Some(output), Some(context)) = (output, context) {
             let replied = !matches!(output.response, Response::None);
             if replied && self.response_metadata.is_empty() {
                 self.response_metadata.clone_from(&output.response_metadata);
             }
             self.answers.push(Answer {
                 trigger: event,
+                context,
                 order,
                 binding,
                 output,
@@ -377,11 +381,17 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
     for answer in answers {
         let Answer {
             trigger,
+            context,
             binding,
             output,
             mut lives,
             ..
         } = answer;
+        let mut lost = |code: &str, problem: String| {
+            let failure = failure_event(inner, &trigger, &binding, code, &problem);
+            inner.observe::<OnError>(&context, &failure);
+            error.get_or_insert(problem);
+        };
         let ChannelOutput {
             response,
             mut tasks,
@@ -401,7 +411,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                 if let Some(live) = &live {
                     live.retract(invalid.code(), invalid.code());
                 }
-                error.get_or_insert_with(|| invalid.to_string());
+                lost(invalid.code(), invalid.to_string());
                 continue;
             }
             let mut event = answer_event(inner, &trigger, &binding, reply, &response_metadata);
@@ -428,12 +438,15 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                     committed.extend(added);
                 }
                 Ok(Outcome::Refused(refusal @ Refusal::ProcessTimeout)) => {
-                    error.get_or_insert_with(|| format!("{refusal}: the answer was not stored"));
+                    lost(
+                        refusal.code(),
+                        format!("{refusal}: the answer was not stored"),
+                    );
                 }
                 Ok(Outcome::Refused(_) | Outcome::Repeated(_)) => {}
                 Err(failed) => {
                     tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "answer was not stored");
-                    error.get_or_insert_with(|| failed.to_string());
+                    lost(failed.code(), failed.to_string());
                 }
             }
         }
@@ -441,7 +454,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
         let kept = AssertUnwindSafe(kept).catch_unwind().await;
         if let Err(failed) = kept.unwrap_or_else(|_panic| Err(Error::panicked())) {
             tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "side effects were not stored");
-            error.get_or_insert_with(|| failed.to_string());
+            lost(failed.code(), failed.to_string());
         }
     }
     Step::Answered { committed, error }

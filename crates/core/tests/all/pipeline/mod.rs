@@ -6,6 +6,7 @@ mod channels;
 mod closing;
 mod edits;
 mod ephemeral;
+mod faults;
 mod hooks;
 mod identity;
 mod intake;
