@@ -9,6 +9,8 @@ pub(crate) struct Args {
     pub(crate) names: Vec<String>,
     /// `--scale N`: how many times longer than their short form the long tests run.
     pub(crate) scale: Option<u32>,
+    /// `--seconds N`: how long a proof runs.
+    pub(crate) seconds: Option<u32>,
     /// `-p CRATE`, any number of times.
     pub(crate) packages: Vec<String>,
     /// `--no-services`: leave out the tests that need a server.
@@ -38,7 +40,8 @@ impl Args {
                 .next()
                 .ok_or_else(|| Error::Usage(format!("`{argument}` needs a value")))?;
             match argument.as_str() {
-                "--scale" => args.scale = Some(scale(value)?),
+                "--scale" => args.scale = Some(above_zero(argument, value)?),
+                "--seconds" => args.seconds = Some(above_zero(argument, value)?),
                 _ => args.packages.push(value.clone()),
             }
         }
@@ -51,11 +54,11 @@ impl Args {
     }
 }
 
-fn scale(value: &str) -> Result<u32> {
+fn above_zero(option: &str, value: &str) -> Result<u32> {
     match value.parse() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(Error::Usage(format!(
-            "`--scale {value}`: a whole number above 0 is needed"
+            "`{option} {value}`: a whole number above 0 is needed"
         ))),
     }
 }
@@ -66,14 +69,15 @@ mod tests {
 
     fn parse(line: &str) -> Result<Args> {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
-        Args::parse(&words, &["--scale", "-p", "--no-services"])
+        Args::parse(&words, &["--scale", "--seconds", "-p", "--no-services"])
     }
 
     #[test]
     fn options_and_names_mix() {
         let args = parse("crash --scale 3 -p a --no-services -p b").unwrap();
         assert_eq!(args.names, ["crash"]);
-        assert_eq!(args.scale, Some(3));
+        assert_eq!((args.scale, args.seconds), (Some(3), None));
+        assert_eq!(parse("soak --seconds 20").unwrap().seconds, Some(20));
         assert_eq!(args.packages, ["a", "b"]);
         assert!(args.no_services && !parse("crash").unwrap().no_services);
     }
@@ -85,6 +89,7 @@ mod tests {
             "--scale 0",
             "--scale -1",
             "--scale many",
+            "--seconds 0",
             "--sale 3",
             "-p",
         ] {

@@ -39,7 +39,8 @@ COMMANDS
   conformance [FILE]...            the recorded scenarios, and the check of their checker
   ci                               lint, conformance and test, with their seconds and budgets
   bench [NAME]...                  benchmarks; figures go to benches/results/
-  prove NAME [--scale N]           one long proof; figures go to proofs/
+  prove NAME [--scale N] [--seconds N]
+                                   one long proof; figures go to proofs/
   new-provider FAMILY VENDOR       the skeleton of a provider crate
 
 `cargo xtask test` needs rustc, a C compiler, PostgreSQL and Redis. It uses the servers of

@@ -15,6 +15,8 @@ struct Proof {
     /// The arguments of the cargo command, which prints its figures as JSON lines and honours
     /// the scale variable.
     cargo: &'static [&'static str],
+    /// Whether it runs for a time, which `--seconds` says.
+    timed: bool,
     /// The services whose binaries it needs.
     services: &'static [Service],
 }
@@ -30,6 +32,7 @@ const PROOFS: &[Proof] = &[
             "--",
             "crash",
         ],
+        timed: false,
         services: &[Service::Postgres],
     },
     Proof {
@@ -41,12 +44,25 @@ const PROOFS: &[Proof] = &[
             "--",
             "processes",
         ],
+        timed: false,
         services: &[Service::Postgres],
+    },
+    Proof {
+        name: "faults",
+        cargo: &["run", "--release", "--package=roomkit-faults"],
+        timed: false,
+        services: &[],
+    },
+    Proof {
+        name: "soak",
+        cargo: &["run", "--release", "--package=roomkit-soak", "--"],
+        timed: true,
+        services: &[],
     },
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let args = Args::parse(arguments, &["--scale"])?;
+    let args = Args::parse(arguments, &["--scale", "--seconds"])?;
     let [name] = args.names.as_slice() else {
         return Err(Error::Usage(format!(
             "prove takes one name; {}",
@@ -54,8 +70,10 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         )));
     };
     let proof = find(PROOFS, name)?;
+    let seconds = proof.seconds(args.seconds)?;
     let services = Services::start(&proof.services.iter().copied().collect())?;
     let mut command = cargo(proof.cargo);
+    command.args(seconds);
     services.tell(&mut command);
     if let Some(scale) = args.scale {
         command.env(SCALE_VARIABLE, scale.to_string());
@@ -64,6 +82,20 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         &mut command,
         &root().join(format!("proofs/{}.jsonl", proof.name)),
     )
+}
+
+impl Proof {
+    /// What `--seconds` adds to the command.
+    fn seconds(&self, seconds: Option<u32>) -> Result<Vec<String>> {
+        match seconds {
+            None => Ok(Vec::new()),
+            Some(seconds) if self.timed => Ok(vec!["--seconds".into(), seconds.to_string()]),
+            Some(_) => Err(Error::Usage(format!(
+                "proof `{}` takes as long as it takes; `--seconds` is not for it",
+                self.name
+            ))),
+        }
+    }
 }
 
 fn find<'a>(proofs: &'a [Proof], name: &str) -> Result<&'a Proof> {
@@ -95,11 +127,13 @@ mod tests {
             Proof {
                 name: "crash",
                 cargo: &["run"],
+                timed: false,
                 services: &[],
             },
             Proof {
                 name: "soak",
                 cargo: &[],
+                timed: true,
                 services: &[],
             },
         ];
@@ -109,6 +143,8 @@ mod tests {
             error.contains("`luck`") && error.contains("crash, soak"),
             "{error}"
         );
+        assert_eq!(proofs[1].seconds(Some(9)).unwrap(), ["--seconds", "9"]);
+        assert!(proofs[0].seconds(Some(9)).is_err());
         assert!(run(&["luck".into()]).is_err());
         assert!(run(&[]).is_err());
     }

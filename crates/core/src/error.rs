@@ -57,11 +57,14 @@ pub enum ErrorKind {
     /// `inside_room_lock`: the call would wait for what its caller holds: the lock of the room, or
     /// the turn of a sender whose messages name no room.
     InsideRoomLock,
-    /// `store_failed`: the store could not do what was asked.
+    /// `store_failed`: the store could not do what was asked; nothing of it was stored.
     StoreFailed,
+    /// `outcome_unknown`: the store did not say what became of a write, which may be done or may still
+    /// come to be. A repeat with the same idempotency key is stored once either way.
+    OutcomeUnknown,
     /// `channel_failed`: a channel failed while handling a message or an event.
     ChannelFailed,
-    /// `provider_failed`: the service behind a channel failed.
+    /// `provider_failed`: the service behind a channel, or the realtime backend, failed.
     ProviderFailed,
     /// `kit_closed`: the kit is closing or closed and takes nothing new.
     KitClosed,
@@ -97,6 +100,7 @@ impl ErrorKind {
             Self::LockTimeout => "lock_timeout",
             Self::InsideRoomLock => "inside_room_lock",
             Self::StoreFailed => "store_failed",
+            Self::OutcomeUnknown => "outcome_unknown",
             Self::ChannelFailed => "channel_failed",
             Self::ProviderFailed => "provider_failed",
             Self::KitClosed => "kit_closed",

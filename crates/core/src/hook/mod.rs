@@ -9,7 +9,7 @@
 //! | [`OnEventUpdated`], [`OnEventDeleted`] | an edit, a delete or the application has changed an earlier event | look on |
 //! | [`OnTaskCreated`] | a hook's or channel's task is stored | look on |
 //! | [`AfterBroadcast`] | every channel is done with it | look on |
-//! | [`OnError`] | an agent failed to answer it | look on |
+//! | [`OnError`] | an agent failed to answer it, or the answer could not be stored | look on |
 //! | [`OnRoomCreated`], [`OnRoomPaused`], [`OnRoomClosed`] | a room began, went quiet or ended, by hand or by its timers | look on |
 //! | [`OnSessionStarted`] | a message made a room and is about to be taken, or a channel says that a session began | look on |
 //! | [`OnFeedback`] | somebody rated an answer or a conversation | look on |

@@ -115,7 +115,8 @@ observer_points! {
     AfterDeliver(Arc<RoomEvent>, source_of);
     /// A task was stored.
     OnTaskCreated(Arc<RoomEvent>, source_of);
-    /// Something failed while an event was processed.
+    /// Something failed while an event was processed: an agent did not answer it, or its answer could
+    /// not be stored.
     OnError(Arc<RoomEvent>, source_of);
     /// Text was given to a realtime session.
     OnRealtimeTextInjected(Arc<RoomEvent>, source_of);

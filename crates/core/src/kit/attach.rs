@@ -201,7 +201,7 @@ pub(crate) fn default_binding(
     Ok(binding)
 }
 
-/// Commits an attachment to a room whose lock the caller holds.
+/// Commits an attachment to a room whose lock the caller holds, in the caller's time.
 pub(crate) async fn commit(
     inner: &Arc<Inner>,
     room: &RoomSnapshot,
@@ -345,9 +345,9 @@ where
             return Ok((snapshot, said));
         };
         commit.fencing = lock.token();
-        match inner.store.commit(commit.into()).await {
+        match inner.commit(commit).await {
             Err(error) if error.kind() == ErrorKind::VersionConflict => {}
-            receipt => return Ok((receipt?.into_first(), said)),
+            committed => return Ok((committed?, said)),
         }
     }
     Err(Error::new(

@@ -138,7 +138,7 @@ impl UpdateEvent {
 
     async fn commit(self, inner: &Arc<Inner>, scope: &Scope) -> Result<Option<Arc<RoomEvent>>> {
         let (room, id) = (&self.room_id, &self.event_id);
-        let read = || inner.store.event(room, id);
+        let read = || inner.read(inner.store.event(room, id));
         let (snapshot, (event, is_new)) =
             under_lock_reading(inner, scope, room, read, |snapshot, stored| {
                 let Some(stored) = stored else {
@@ -203,12 +203,13 @@ impl DeleteEvent {
         let room = &self.room_id;
         let lock = lock_room(inner, room).await?;
         let snapshot = inner.visible_room(scope, room).await?;
-        let Some(root) = inner.store.event(room, &self.event_id).await? else {
+        let found = inner.read(inner.store.event(room, &self.event_id)).await?;
+        let Some(root) = found else {
             return Ok(Vec::new());
         };
         let events = with_what_depends(inner, room, root, !self.keeps_replies).await?;
         let ids: Vec<EventId> = events.iter().map(|event| event.id.clone()).collect();
-        inner.store.delete_events(room, &ids).await?;
+        inner.write(inner.store.delete_events(room, &ids)).await?;
         drop(lock);
         inner.load_hooks(&snapshot.room).await;
         let context = inner.context(snapshot);
@@ -267,7 +268,7 @@ async fn all_after(
     let mut query = EventQuery::first(PAGE).after(index).filter(filter);
     let mut found = Vec::new();
     loop {
-        let page = inner.store.events(room, &query).await?;
+        let page = inner.read(inner.store.events(room, &query)).await?;
         let is_last = page.len() < PAGE;
         query.after = page.last().map(|event| event.index).or(query.after);
         found.extend(page);

@@ -107,7 +107,7 @@ impl Rooms {
         let room = room.into();
         let inner = self.inner();
         inner.visible_room(&self.scope, &room).await?;
-        inner.store.events(&room, query).await
+        inner.ask(inner.store.events(&room, query)).await
     }
 
     /// Events by the words in them, newest first; with a scoped handle only those of its
@@ -132,7 +132,7 @@ impl Rooms {
             }
             search.organization_id = Some(organization.clone());
         }
-        inner.store.search_events(&search).await
+        inner.ask(inner.store.search_events(&search)).await
     }
 
     /// One event of a room, in its newest version.
@@ -147,7 +147,7 @@ impl Rooms {
         let (room, event) = (room.into(), event.into());
         let inner = self.inner();
         inner.visible_room(&self.scope, &room).await?;
-        let found = inner.store.event(&room, &event).await?;
+        let found = inner.ask(inner.store.event(&room, &event)).await?;
         found.ok_or_else(|| {
             Error::new(
                 ErrorKind::EventNotFound,
@@ -168,7 +168,7 @@ impl Rooms {
         let (room, event) = (room.into(), event.into());
         let inner = self.inner();
         inner.visible_room(&self.scope, &room).await?;
-        inner.store.event_versions(&room, &event).await
+        inner.ask(inner.store.event_versions(&room, &event)).await
     }
 
     /// The last `limit` events as one channel of the room may know them (RFC §7.5 rule 8). Deleted
@@ -185,11 +185,8 @@ impl Rooms {
         let (room, channel) = (room.into(), channel.into());
         let inner = self.inner();
         let snapshot = inner.visible_room(&self.scope, &room).await?;
-        inner
-            .context(snapshot)
-            .for_reader(&channel)
-            .recent_events(limit)
-            .await
+        let context = inner.context(snapshot).for_reader(&channel);
+        inner.ask(context.recent_events(limit)).await
     }
 
     /// Cancels what an agent is saying in a room as it comes; what it has said is kept. `false` when
@@ -213,8 +210,9 @@ impl Rooms {
     /// [`RoomNotFound`](ErrorKind::RoomNotFound).
     pub async fn tasks(&self, room: impl Into<RoomId>) -> Result<Vec<Task>> {
         let room = room.into();
-        self.inner().visible_room(&self.scope, &room).await?;
-        self.inner().store.tasks(&room).await
+        let inner = self.inner();
+        inner.visible_room(&self.scope, &room).await?;
+        inner.ask(inner.store.tasks(&room)).await
     }
 
     /// The observations about a room, in the order in which they were recorded.
@@ -223,8 +221,9 @@ impl Rooms {
     /// [`RoomNotFound`](ErrorKind::RoomNotFound).
     pub async fn observations(&self, room: impl Into<RoomId>) -> Result<Vec<Observation>> {
         let room = room.into();
-        self.inner().visible_room(&self.scope, &room).await?;
-        self.inner().store.observations(&room).await
+        let inner = self.inner();
+        inner.visible_room(&self.scope, &room).await?;
+        inner.ask(inner.store.observations(&room)).await
     }
 }
 

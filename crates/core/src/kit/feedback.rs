@@ -172,7 +172,7 @@ impl SubmitFeedback {
             let channel = self.channel_id.clone();
             return Ok(channel.unwrap_or_else(|| SYSTEM_CHANNEL.clone()));
         };
-        let found = inner.store.event(&self.room_id, id).await?;
+        let found = inner.read(inner.store.event(&self.room_id, id)).await?;
         let event = found.filter(|event| !event.is_deleted()).ok_or_else(|| {
             let problem = format!("room {} has no event {id}", self.room_id);
             Error::new(ErrorKind::EventNotFound, problem)
@@ -193,7 +193,9 @@ impl SubmitFeedback {
         let Some(id) = &self.participant_id else {
             return Ok(());
         };
-        let found = inner.store.participant(&self.room_id, id).await?;
+        let found = inner
+            .read(inner.store.participant(&self.room_id, id))
+            .await?;
         found.ok_or_else(|| not_found(&self.room_id, id))?;
         if is_barred(inner, room, id, None).await? {
             return Err(Error::not_admitted(&self.room_id));

@@ -136,7 +136,7 @@ impl Rooms {
         let room = room.into();
         let inner = self.inner();
         let snapshot = inner.visible_room(&self.scope, &room).await?;
-        inner.hooks.load(&snapshot.room).await?;
+        inner.loaded_hooks(&snapshot.room).await?;
         let context = inner.context(snapshot);
         if P::MODE == crate::hook::HookMode::Async {
             inner.observe::<P>(&context, &payload);

@@ -42,7 +42,8 @@ impl Rooms {
             let identity = checked(&*inner.addresses, &scope, identity)?;
             let key = lock_key(identity.organization_id.as_ref(), &identity.id);
             let _lock = lock_room(&inner, &key).await?;
-            inner.store.put_identity(identity.clone()).await?;
+            let put = inner.store.put_identity(identity.clone());
+            inner.write(put).await?;
             Ok(identity)
         })
         .await
@@ -54,7 +55,8 @@ impl Rooms {
     /// [`IdentityNotFound`](ErrorKind::IdentityNotFound).
     pub async fn identity(&self, identity: impl Into<IdentityId>) -> Result<Identity> {
         let id = identity.into();
-        find(self.inner(), self.organization(), &id).await
+        let inner = self.inner();
+        inner.ask(find(inner, self.organization(), &id)).await
     }
 
     /// The identities with an address in this handle's organisation, or those of no organisation on
@@ -74,7 +76,7 @@ impl Rooms {
         let found = inner
             .store
             .identities_by_address(organization, &channel_type, &address);
-        found.await
+        inner.ask(found).await
     }
 
     /// Adds an address to an identity of this handle's organisation, or of none on the kit itself;
@@ -97,9 +99,10 @@ impl Rooms {
             not_empty("address", &address)?;
             let organization = scope.0.as_ref();
             let _lock = lock_room(&inner, &lock_key(organization, &id)).await?;
-            let mut identity = find(&inner, organization, &id).await?;
+            let mut identity = inner.read(find(&inner, organization, &id)).await?;
             if add(&mut identity, &channel_type, &address) {
-                inner.store.put_identity(identity.clone()).await?;
+                let put = inner.store.put_identity(identity.clone());
+                inner.write(put).await?;
             }
             Ok(identity)
         })
@@ -118,7 +121,8 @@ pub(crate) async fn create(
 ) -> Result<Identity> {
     identity.organization_id = organization.cloned();
     let new = checked(&*inner.addresses, &Scope(organization.cloned()), identity)?;
-    let _lock = lock_room(inner, &lock_key(organization, &new.id)).await?;
+    // In the time that the message has.
+    let _lock = inner.locks.acquire(&lock_key(organization, &new.id)).await?;
     let known = inner.store.identity(organization, &new.id).await?;
     let is_known = known.is_some();
     let mut identity = known.unwrap_or(new);

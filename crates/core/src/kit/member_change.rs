@@ -93,8 +93,8 @@ pub(super) async fn change(
 ) -> Result<Participant> {
     let read = || async {
         let all = match roster {
-            Roster::One => Vec::from_iter(inner.store.participant(room, id).await?),
-            Roster::Whole => inner.store.participants(room).await?,
+            Roster::One => Vec::from_iter(inner.read(inner.store.participant(room, id)).await?),
+            Roster::Whole => inner.read(inner.store.participants(room)).await?,
         };
         let id = id.clone();
         Ok(People { all, id })

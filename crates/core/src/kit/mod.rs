@@ -27,6 +27,7 @@ mod regenerate;
 mod rooms;
 pub(crate) mod session;
 mod sources;
+mod storing;
 mod threads;
 mod timers;
 mod webhook;
@@ -61,7 +62,7 @@ use self::flow::FlowControl;
 use crate::channel::Channel;
 use crate::clock::Clock;
 use crate::context::RoomContext;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
 use crate::identity::{AddressNormalizer, IdentityResolver};
 use crate::model::{
@@ -72,7 +73,7 @@ use crate::pipeline::stream::Streaming;
 use crate::pipeline::{Lanes, RouteKey, Scope};
 use crate::router::{ContentTranscoder, InboundRoomRouter};
 use crate::store::{ConversationStore, RoomSnapshot};
-use crate::sync::guard::guard;
+use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::{Panicked, Tasks};
@@ -149,14 +150,6 @@ impl Inner {
         RoomContext::new(room, Arc::clone(&self.store), Arc::clone(&self.clock))
     }
 
-    /// The room, if there is one that the scope can see.
-    pub(crate) async fn visible_room(&self, scope: &Scope, room: &RoomId) -> Result<RoomSnapshot> {
-        let found = self.store.room(room).await?;
-        found
-            .filter(|found| scope.admits(&found.room))
-            .ok_or_else(|| Error::room_not_found(room))
-    }
-
     /// Runs a call to its end whatever becomes of the caller. A panic of a part that was plugged in
     /// becomes an error.
     pub(crate) async fn run_to_end<T: Send + 'static>(
@@ -200,19 +193,23 @@ impl Inner {
 
     /// Asks for a room's own hooks before something is told to them. Where that fails they miss it.
     pub(crate) async fn load_hooks(&self, room: &crate::model::Room) {
+        if let Err(error) = self.loaded_hooks(room).await {
+            tracing::error!(room_id = %room.id, %error, "the room's hooks could not be loaded");
+        }
+    }
+
+    /// Asks for a room's own hooks, of a provider that may panic or hang.
+    pub(crate) async fn loaded_hooks(&self, room: &crate::model::Room) -> Result<()> {
         if !self.hooks.has_provider() {
-            return;
+            return Ok(());
         }
         let limit = self.settings.process_timeout;
-        match guard(&*self.clock, limit, pin!(self.hooks.load(room))).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => {
-                tracing::error!(room_id = %room.id, %error, "the room's hooks could not be loaded");
-            }
-            Err(problem) => {
-                tracing::error!(room_id = %room.id, ?problem, "the room's hooks could not be loaded");
-            }
-        }
+        let problem = match guard(&*self.clock, limit, pin!(self.hooks.load(room))).await {
+            Ok(loaded) => return loaded,
+            Err(NoAnswer::Panicked) => "what provides the room's hooks panicked",
+            Err(NoAnswer::TookTooLong) => "what provides the room's hooks took too long",
+        };
+        Err(Error::new(ErrorKind::StoreFailed, problem))
     }
 
     /// Starts the observing hooks of a point.

@@ -17,8 +17,9 @@ impl Rooms {
     /// [`RoomNotFound`](ErrorKind::RoomNotFound).
     pub async fn participants(&self, room: impl Into<RoomId>) -> Result<Vec<Participant>> {
         let room = room.into();
-        self.inner().visible_room(&self.scope, &room).await?;
-        self.inner().store.participants(&room).await
+        let inner = self.inner();
+        inner.visible_room(&self.scope, &room).await?;
+        inner.ask(inner.store.participants(&room)).await
     }
 
     /// One participant, whatever their status.
@@ -32,8 +33,9 @@ impl Rooms {
         participant: impl Into<ParticipantId>,
     ) -> Result<Participant> {
         let (room, id) = (room.into(), participant.into());
-        self.inner().visible_room(&self.scope, &room).await?;
-        let found = self.inner().store.participant(&room, &id).await?;
+        let inner = self.inner();
+        inner.visible_room(&self.scope, &room).await?;
+        let found = inner.ask(inner.store.participant(&room, &id)).await?;
         found.ok_or_else(|| not_found(&room, &id))
     }
 
@@ -123,7 +125,9 @@ impl Rooms {
         self.to_end(|inner, scope| async move {
             let snapshot = inner.visible_room(&scope, &room).await?;
             let organization = snapshot.room.organization_id.as_ref();
-            let found = inner.store.identity(organization, &identity).await?;
+            let found = inner
+                .read(inner.store.identity(organization, &identity))
+                .await?;
             let identity = found.ok_or_else(|| {
                 let problem = format!("room {room} has no identity {identity} to know");
                 Error::new(ErrorKind::IdentityNotFound, problem)

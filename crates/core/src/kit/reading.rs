@@ -76,11 +76,11 @@ impl Rooms {
         let (room, channel) = (room.into(), channel.into());
         let snapshot = self.attached(&room, &channel).await?;
         let inner = self.inner();
-        let stored = inner.store.unread_count(&room, &channel).await?;
+        let stored = inner.ask(inner.store.unread_count(&room, &channel)).await?;
         if stored == 0 {
             return Ok(0);
         }
-        let markers = inner.store.read_markers(&room).await?;
+        let markers = inner.ask(inner.store.read_markers(&room)).await?;
         let read = markers.iter().find(|marker| marker.channel_id == channel);
         let context = inner.context(snapshot).for_reader(&channel);
         let is_unread = |event: &RoomEvent| {
@@ -90,7 +90,7 @@ impl Rooms {
         while scanned < MOST_COUNTED {
             let mut query = EventQuery::last(PAGE).before_opt(before);
             query.after = read.map(|marker| marker.index);
-            let events = inner.store.events(&room, &query).await?;
+            let events = inner.ask(inner.store.events(&room, &query)).await?;
             unread += events.iter().filter(|event| is_unread(event)).count();
             scanned += events.len();
             before = events.first().map(|event| event.index);
@@ -108,7 +108,8 @@ impl Rooms {
     pub async fn read_markers(&self, room: impl Into<RoomId>) -> Result<Vec<ReadMarker>> {
         let room = room.into();
         self.inner().visible_room(&self.scope, &room).await?;
-        self.inner().store.read_markers(&room).await
+        let inner = self.inner();
+        inner.ask(inner.store.read_markers(&room)).await
     }
 
     /// The room, to which the channel must be attached.
@@ -129,6 +130,6 @@ impl Rooms {
             index,
             read_at,
         };
-        inner.store.mark_read(marker).await
+        inner.write(inner.store.mark_read(marker)).await
     }
 }

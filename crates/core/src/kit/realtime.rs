@@ -5,29 +5,33 @@
 //! [`WeakKit`](crate::WeakKit).
 
 use std::future::Future;
+use std::pin::pin;
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Rooms;
+use super::{Inner, Rooms};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
     ChannelId, EphemeralEvent, EphemeralEventType, EventId, Metadata, ParticipantId, Presence,
     RoomId, SubscriptionId,
 };
+use crate::sync::guard::{NoAnswer, guard};
 
 impl Rooms {
     /// Publishes an ephemeral event to whoever listens to its room.
     ///
     /// # Errors
     /// [`RoomNotFound`](ErrorKind::RoomNotFound); [`InvalidInput`](ErrorKind::InvalidInput) where it is
-    /// not [what its type asks for](EphemeralEvent::validate); or where the realtime backend fails.
+    /// not [what its type asks for](EphemeralEvent::validate); or where the realtime backend fails,
+    /// [`ProviderFailed`](ErrorKind::ProviderFailed) where it panics or does not answer in time.
     pub async fn publish(&self, event: EphemeralEvent) -> Result<()> {
         event.validate()?;
         self.inner()
             .visible_room(&self.scope, &event.room_id)
             .await?;
-        self.inner().realtime.publish(event).await
+        let inner = self.inner();
+        inner.realtime_call(inner.realtime.publish(event)).await
     }
 
     /// Says that somebody began or stopped typing.
@@ -201,7 +205,9 @@ impl Rooms {
                 Box::pin(listener(event))
             },
         );
-        self.inner().realtime.subscribe(&room, handler).await
+        let inner = self.inner();
+        let subscribing = inner.realtime.subscribe(&room, handler);
+        inner.realtime_call(subscribing).await
     }
 
     /// Ends a subscription; `false` when there is none with this id.
@@ -209,7 +215,9 @@ impl Rooms {
     /// # Errors
     /// Where the realtime backend fails.
     pub async fn unsubscribe_room(&self, subscription: &SubscriptionId) -> Result<bool> {
-        self.inner().realtime.unsubscribe(subscription).await
+        let inner = self.inner();
+        let unsubscribing = inner.realtime.unsubscribe(subscription);
+        inner.realtime_call(unsubscribing).await
     }
 
     fn ephemeral(
@@ -222,5 +230,18 @@ impl Rooms {
         let mut event = EphemeralEvent::new(room, event_type, user, self.inner().clock.now());
         event.data = data;
         event
+    }
+}
+
+impl Inner {
+    /// Runs a call to the realtime backend, which may panic or hang.
+    async fn realtime_call<T>(&self, call: impl Future<Output = Result<T>>) -> Result<T> {
+        let limit = self.settings.process_timeout;
+        let problem = match guard(&*self.clock, limit, pin!(call)).await {
+            Ok(answer) => return answer,
+            Err(NoAnswer::Panicked) => "the realtime backend panicked",
+            Err(NoAnswer::TookTooLong) => "the realtime backend did not answer in time",
+        };
+        Err(Error::new(ErrorKind::ProviderFailed, problem))
     }
 }

@@ -315,7 +315,7 @@ async fn process(
         let message_room = match message_room {
             // What another organisation sent is as good as not sent.
             Some(room) => {
-                let room = inner.store.room(&room).await?;
+                let room = inner.read(inner.store.room(&room)).await?;
                 room.filter(|room| scope.admits(&room.room))
             }
             None => None,
@@ -387,12 +387,10 @@ async fn only_room(
     let Some(channel) = channel else {
         return Ok(None);
     };
-    let rooms = inner
-        .store
-        .rooms_of_channel(scope.0.as_ref(), channel, 2)
-        .await?;
+    let rooms = inner.store.rooms_of_channel(scope.0.as_ref(), channel, 2);
+    let rooms = inner.read(rooms).await?;
     let [room] = &*rooms else { return Ok(None) };
-    let room = inner.store.room(room).await?;
+    let room = inner.read(inner.store.room(room)).await?;
     Ok(room.filter(|room| scope.admits(&room.room)))
 }
 

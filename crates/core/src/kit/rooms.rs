@@ -107,9 +107,10 @@ impl Rooms {
             .map_err(|problem| problem.within("timers"))?;
         self.to_end(|inner, _| async move {
             inner.closing.check()?;
-            let room = pipeline::create_room(&inner, room).await?.room;
-            inner.timers.note(&inner, &room);
-            Ok(room)
+            let created = inner.write(inner.store.create_room(room)).await?;
+            pipeline::room_created(&inner, &created).await;
+            inner.timers.note(&inner, &created.room);
+            Ok(created.room)
         })
         .await
     }
@@ -141,7 +142,8 @@ impl Rooms {
             }
             filter.organization_id = Some(organization.clone());
         }
-        self.inner().store.list_rooms(&filter, page).await
+        let inner = self.inner();
+        inner.ask(inner.store.list_rooms(&filter, page)).await
     }
 
     /// Sets entries of a room's metadata; others stay. Allowed at every status.
@@ -190,11 +192,13 @@ impl Rooms {
         let room = room.into();
         self.to_end(|inner, scope| async move {
             let _lock = super::attach::lock_room(&inner, &room).await?;
-            if inner.store.room(&room).await?.is_none() {
+            if inner.read(inner.store.room(&room)).await?.is_none() {
+                // As where an earlier call did not hear that it was deleted.
+                inner.hooks.forget_room(&room);
                 return Ok(false);
             }
             inner.visible_room(&scope, &room).await?;
-            let deleted = inner.store.delete_room(&room).await?;
+            let deleted = inner.write(inner.store.delete_room(&room)).await?;
             inner.hooks.forget_room(&room);
             Ok(deleted)
         })

@@ -51,7 +51,8 @@ impl Rooms {
         let root = event.parent_event_id.as_ref().unwrap_or(&event.id);
         let replies = EventFilter::of_thread(root.clone());
         let query = EventQuery::first(limit).offset(offset).filter(replies);
-        self.inner().store.events(&room, &query).await
+        let inner = self.inner();
+        inner.ask(inner.store.events(&room, &query)).await
     }
 
     /// How many replies each of these threads has, and when the last was made, in the order of
@@ -71,6 +72,7 @@ impl Rooms {
             let problem = format!("roots: are more than {MOST_ROOTS}");
             return Err(Error::new(ErrorKind::InvalidInput, problem));
         }
-        self.inner().store.thread_summaries(&room, roots).await
+        let inner = self.inner();
+        inner.ask(inner.store.thread_summaries(&room, roots)).await
     }
 }

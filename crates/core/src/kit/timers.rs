@@ -176,7 +176,7 @@ async fn each_open_room(
             offset,
             limit: PAGE,
         };
-        let rooms = inner.store.list_rooms(&filter, page).await?;
+        let rooms = inner.read(inner.store.list_rooms(&filter, page)).await?;
         rooms.iter().for_each(|room| look(room));
         if rooms.len() < PAGE {
             return Ok(());

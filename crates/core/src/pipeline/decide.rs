@@ -34,7 +34,7 @@ pub(super) async fn decide(
     room_id: &RoomId,
     pass: &mut Pass,
 ) -> Result<Decision> {
-    let mut room = inner.visible_room(scope, room_id).await?;
+    let mut room = inner.visible_room_in_time(scope, room_id).await?;
     if !room.room.status.accepts_events() {
         return Ok(Decision::Refused(Refusal::RoomClosed));
     }

@@ -34,7 +34,7 @@ pub(super) async fn authorize(
 ) -> Result<Result<Arc<RoomEvent>, Refusal>> {
     let draft = &pass.draft;
     let found = inner.store.event(&draft.room_id, target).await?;
-    let Some(target) = found.filter(|event| !event.is_deleted()) else {
+    let Some(target) = found.filter(|event| can_change(event, &draft.content)) else {
         return Ok(Err(Refusal::TargetEventNotFound));
     };
     let claim = Claim::of(&draft.content);
@@ -59,13 +59,24 @@ pub(super) async fn authorize(
     Ok(allowed.map(|()| target))
 }
 
+/// Whether there is something to change: a deleted event says nothing any more, and a delete nothing
+/// that could be said otherwise.
+fn can_change(target: &RoomEvent, change: &EventContent) -> bool {
+    let edits = matches!(change, EventContent::Edit(_));
+    !target.is_deleted() && !(edits && matches!(target.content, EventContent::Delete(_)))
+}
+
 /// The new version of `target`; its id, index, source and creation time stay. Who may not see an
 /// edit may not see what it says in the history either.
 pub(super) fn apply(target: &RoomEvent, change: &RoomEvent) -> RoomEvent {
     let mut changed = target.clone();
     match &change.content {
         EventContent::Edit(edit) => {
-            changed.content = (*edit.new_content).clone();
+            match &mut changed.content {
+                // An edit stays one, of the same event, with which it is removed.
+                EventContent::Edit(target) => target.new_content.clone_from(&edit.new_content),
+                content => *content = (*edit.new_content).clone(),
+            }
             changed.visibility = change.visibility.clone();
             changed.metadata.insert("edited", true);
         }

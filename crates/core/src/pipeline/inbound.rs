@@ -1,7 +1,10 @@
 //! A message from outside, from its arrival to the commit (RFC §10.1).
 
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+
+use futures_util::FutureExt;
 
 use super::decide::type_of;
 use super::identify::{self, TurnedAway};
@@ -14,7 +17,7 @@ use crate::clock::Elapsed;
 use crate::context::RoomContext;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kit::Inner;
-use crate::model::{EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
+use crate::model::{EventId, InboundMessage, InboundResult, RoomId};
 use crate::store::IdempotentOutcome;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
@@ -39,11 +42,7 @@ pub(crate) async fn accept(
         Ok(prepared) => prepared?,
         Err(Elapsed) => {
             tracing::error!("inbound message was not ready to commit in time");
-            inner.emit(FrameworkEventType::ProcessTimeout, |event| {
-                event
-                    .data
-                    .insert("timeout_ms", pass::millis(inner.settings.process_timeout));
-            });
+            inner.tell_of_timeout(None, None);
             return Ok(refused(Refusal::ProcessTimeout));
         }
     };
@@ -99,11 +98,16 @@ impl Accepted {
             cascade,
         } = self;
         if let Some(cascade) = cascade {
+            // What panics here is not to make a failure of a message that is stored.
+            let settled = AssertUnwindSafe(cascade.run()).catch_unwind().await;
             let Settled {
                 results,
                 error,
                 response_metadata,
-            } = cascade.run().await;
+            } = settled.unwrap_or_else(|_panic| Settled {
+                error: Some(Error::panicked().to_string()),
+                ..Settled::default()
+            });
             if !result.blocked {
                 result.delivery_results = results;
             }
@@ -275,5 +279,5 @@ pub(super) async fn find(
     room: &RoomId,
     event: &EventId,
 ) -> Result<Option<Arc<crate::model::RoomEvent>>> {
-    inner.store.event(room, event).await
+    inner.read(inner.store.event(room, event)).await
 }

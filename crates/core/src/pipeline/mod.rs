@@ -33,7 +33,7 @@ pub(crate) use edit::{still_about, target_of};
 pub(crate) use lane::{LaneKey, Lanes};
 pub(crate) use notice::{announce_created, announce_lifecycle, announce_member};
 pub(crate) use reenter::Cascade;
-pub(crate) use route::{RouteKey, check_id, create_room};
+pub(crate) use route::{RouteKey, check_id, room_created};
 
 pub use loop_guard::LoopGuard;
 pub use refusal::Refusal;

@@ -1,8 +1,11 @@
 //! One pass: under the room's lock an event is judged, committed and its deliveries are planned.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Duration;
+
+use futures_util::FutureExt;
 
 use super::decide::{self, Decision};
 use super::deliver::Job;
@@ -20,7 +23,7 @@ use crate::model::{
     ChannelId, EventContent, EventSource, EventType, FrameworkEventType, InboundMessage, Metadata,
     Observation, Participant, ParticipantId, RoomEvent, RoomId, Task, Visibility,
 };
-use crate::store::{CommitBatch, IdempotentOutcome, RoomCommit};
+use crate::store::{IdempotentOutcome, RoomCommit};
 use crate::sync::inside::Inside;
 
 /// How often a pass starts over because another process changed the room in between.
@@ -215,10 +218,24 @@ pub(crate) async fn run(
         }
         let mut pass = Pass::injected(room, injected, inner);
         let budget = Budget::new(inner);
-        match commit(inner, scope, room, &mut pass, budget, lock.token()).await {
+        let adding = commit(inner, scope, room, &mut pass, budget, lock.token());
+        // The event that they follow is stored: a panic here is not to lose what is due for it.
+        let adding = AssertUnwindSafe(adding).catch_unwind().await;
+        match adding.unwrap_or_else(|_panic| Err(Error::panicked())) {
             Ok(Step::Committed(committed, _)) => added.push(committed),
-            Ok(Step::Done(outcome)) => refused(inner, &pass, &outcome),
-            Err(error) => tracing::error!(room_id = %room, %error, "injected event was not stored"),
+            Ok(Step::Done(outcome)) => {
+                refused(inner, &pass, &outcome);
+                // The others would hold the room as long again.
+                if matches!(outcome, Outcome::Refused(Refusal::ProcessTimeout)) {
+                    break;
+                }
+            }
+            Err(error) => {
+                tracing::error!(room_id = %room, %error, "injected event was not stored");
+                if error.kind() == ErrorKind::OutcomeUnknown {
+                    break;
+                }
+            }
         }
     }
     drop(lock);
@@ -267,17 +284,20 @@ async fn commit(
         let edited = commit.edited.clone();
         let tasks = commit.tasks.clone();
         let changes_room = commit.room.is_some();
-        let snapshot = if commit.is_empty() {
+        let committed = if commit.is_empty() {
             // An event that is not kept, with nothing beside it.
-            inner.visible_room(scope, room).await?
+            inner.visible_room(scope, room).await
         } else {
-            match inner.store.commit(CommitBatch::from(commit)).await {
-                Err(error) if error.kind() == ErrorKind::VersionConflict => {
-                    tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
-                    continue;
-                }
-                receipt => receipt?.into_first(),
+            inner.commit(commit).await
+        };
+        let snapshot = match committed {
+            Ok(snapshot) => snapshot,
+            Err(error) if error.kind() == ErrorKind::VersionConflict => {
+                tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
+                continue;
             }
+            // Boxed: a store seldom fails, and every pass would be larger.
+            Err(error) => Box::pin(inner.after_failed_commit(room, &pass.draft.id, error)).await?,
         };
         let event = pass.draft.share();
         let context = inner.context(snapshot);
@@ -320,13 +340,7 @@ async fn commit(
 
 fn timed_out(inner: &Arc<Inner>, pass: &Pass) -> Outcome {
     tracing::error!(room_id = %pass.draft.room_id, event_id = %pass.draft.id, "not ready to commit in time");
-    inner.emit(FrameworkEventType::ProcessTimeout, |event| {
-        event.room_id = Some(pass.draft.room_id.clone());
-        event.event_id = Some(pass.draft.id.clone());
-        event
-            .data
-            .insert("timeout_ms", millis(inner.settings.process_timeout));
-    });
+    inner.tell_of_timeout(Some(&pass.draft.room_id), Some(&pass.draft.id));
     Outcome::Refused(Refusal::ProcessTimeout)
 }
 
@@ -385,8 +399,8 @@ pub(crate) async fn store_effects(
     commit.tasks.clone_from(&tasks);
     commit.observations = observations;
     decide::merge_metadata(&mut commit, metadata_updates);
-    let receipt = inner.store.commit(commit.into()).await?;
-    announce_tasks(inner, &inner.context(receipt.into_first()), &tasks);
+    let snapshot = inner.commit(commit).await?;
+    announce_tasks(inner, &inner.context(snapshot), &tasks);
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::deliver::{self, Done, Job, JobKind};
 use super::live::Live;
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
-use super::{Scope, replay, system_event};
+use super::{Refusal, Scope, replay, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
@@ -65,6 +65,8 @@ struct Answer {
     /// Whether it takes the place of what the agent answered before.
     is_again: bool,
     trigger: Arc<RoomEvent>,
+    /// The room as it was when that was committed.
+    context: RoomContext,
     order: usize,
     binding: Arc<ChannelBinding>,
     output: ChannelOutput,
@@ -308,7 +310,8 @@ impl Cascade {
                 }
             }
         }
-        if let Some(output) = output {
+        let context = self.under_way.get(at).map(|it| it.context.clone());
+        if let (Some(output), Some(context)) = (output, context) {
             let replied = !matches!(output.response, Response::None);
             if replied && self.response_metadata.is_empty() {
                 self.response_metadata.clone_from(&output.response_metadata);
@@ -317,6 +320,7 @@ impl Cascade {
             self.answers.push(Answer {
                 is_again,
                 trigger: event,
+                context,
                 order,
                 binding,
                 output,
@@ -443,11 +447,17 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
         let Answer {
             mut is_again,
             trigger,
+            context,
             binding,
             output,
             mut lives,
             ..
         } = answer;
+        let mut lost = |code: &str, problem: String| {
+            let failure = failure_event(inner, &trigger, &binding, code, &problem);
+            inner.observe::<OnError>(&context, &failure);
+            error.get_or_insert(problem);
+        };
         let ChannelOutput {
             response,
             mut tasks,
@@ -467,7 +477,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                 if let Some(live) = &live {
                     live.retract(invalid.code(), invalid.code());
                 }
-                error.get_or_insert_with(|| invalid.to_string());
+                lost(invalid.code(), invalid.to_string());
                 continue;
             }
             let mut event = answer_event(inner, &trigger, &binding, reply, &response_metadata);
@@ -497,10 +507,16 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                     committed.push(reply);
                     committed.extend(added);
                 }
+                Ok(Outcome::Refused(refusal @ Refusal::ProcessTimeout)) => {
+                    lost(
+                        refusal.code(),
+                        format!("{refusal}: the answer was not stored"),
+                    );
+                }
                 Ok(Outcome::Refused(_) | Outcome::Repeated(_)) => {}
                 Err(failed) => {
                     tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "answer was not stored");
-                    error.get_or_insert_with(|| failed.to_string());
+                    lost(failed.code(), failed.to_string());
                 }
             }
         }
@@ -508,7 +524,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
         let kept = AssertUnwindSafe(kept).catch_unwind().await;
         if let Err(failed) = kept.unwrap_or_else(|_panic| Err(Error::panicked())) {
             tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "side effects were not stored");
-            error.get_or_insert_with(|| failed.to_string());
+            lost(failed.code(), failed.to_string());
         }
     }
     Step::Answered { committed, error }

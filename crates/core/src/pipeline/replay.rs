@@ -52,7 +52,9 @@ pub(crate) async fn target(inner: &Inner, room: &RoomSnapshot) -> Result<Target>
     let mut query = EventQuery::last(PAGE).filter(messages);
     let mut scanned = 0;
     let found = loop {
-        let page = inner.store.events(&room.room.id, &query).await?;
+        let page = inner
+            .read(inner.store.events(&room.room.id, &query))
+            .await?;
         if let Some(event) = page.iter().rev().find(|event| is_said(event)) {
             break Some(Arc::clone(event));
         }
@@ -166,7 +168,7 @@ async fn mark(
         .after(trigger.index)
         .before(before)
         .filter(filter);
-    let old = inner.store.events(room, &query).await?;
+    let old = inner.read(inner.store.events(room, &query)).await?;
     let is_answer = |event: &&Arc<RoomEvent>| {
         event.chain_depth > trigger.chain_depth
             && !event.is_blocked()
@@ -190,7 +192,7 @@ async fn mark_one(
     old: &EventId,
     new: &EventId,
 ) -> Result<()> {
-    let read = || async { inner.store.event(room, old).await };
+    let read = || async { inner.read(inner.store.event(room, old)).await };
     let decide = |snapshot: &RoomSnapshot, stored: Option<Arc<RoomEvent>>| {
         let Some(stored) = stored else {
             return Ok((None, None));

@@ -167,9 +167,9 @@ impl Made {
         };
         let id = room.room.id.clone();
         let _lock = attach::lock_room(&self.inner, &id).await?;
-        let now = self.inner.store.room(&id).await?;
+        let now = self.inner.read(self.inner.store.room(&id)).await?;
         if now.is_some_and(|now| now.version == room.version) {
-            self.inner.store.delete_room(&id).await?;
+            self.inner.write(self.inner.store.delete_room(&id)).await?;
             self.inner.hooks.forget_room(&id);
             self.untold = None;
         }
@@ -205,16 +205,16 @@ pub(crate) fn check_id(id: &RoomId) -> Result<()> {
     Ok(())
 }
 
-/// Stores a new room and tells of it.
-pub(crate) async fn create_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
-    let room = store_room(inner, room).await?;
-    announce_created(inner, &room, None);
-    Ok(room)
-}
-
 async fn store_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
     let room = inner.store.create_room(room).await?;
     tracing::info!(room_id = %room.room.id, "room created");
     inner.load_hooks(&room.room).await;
     Ok(room)
+}
+
+/// Tells of a room that was just stored.
+pub(crate) async fn room_created(inner: &Arc<Inner>, room: &RoomSnapshot) {
+    tracing::info!(room_id = %room.room.id, "room created");
+    inner.load_hooks(&room.room).await;
+    announce_created(inner, room, None);
 }

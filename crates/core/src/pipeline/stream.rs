@@ -14,7 +14,7 @@ use super::LaneKey;
 use super::live::{Listener, Live};
 use super::plan;
 use super::reenter::answer_event;
-use crate::channel::{Delta, DeltaStream, Reply, StreamEnd, StreamFrame, StreamStart};
+use crate::channel::{Channel, Delta, DeltaStream, Reply, StreamEnd, StreamFrame, StreamStart};
 use crate::clock::{self, Elapsed};
 use crate::draft::EventDraft;
 use crate::error::{Error, Result};
@@ -182,7 +182,7 @@ async fn listeners(
     trigger: &RoomEvent,
     mut probe: RoomEvent,
 ) -> Result<Vec<Listener>> {
-    let Some(room) = inner.store.room(&probe.room_id).await? else {
+    let Some(room) = inner.read(inner.store.room(&probe.room_id)).await? else {
         return Ok(Vec::new());
     };
     let Some(source) = room.binding(&probe.source.channel_id).cloned() else {
@@ -195,7 +195,7 @@ async fn listeners(
     if will_be_stopped {
         return Ok(Vec::new());
     }
-    inner.hooks.load(&room.room).await?;
+    inner.loaded_hooks(&room.room).await?;
     let response = trigger.response_visibility.as_ref();
     probe.visibility = visibility::stamp(&probe.visibility, Some(&source), response, &room);
     let draft = EventDraft::new(probe.clone());
@@ -210,7 +210,7 @@ async fn listeners(
         let carries = binding.category != ChannelCategory::Intelligence;
         let channel = inner
             .channel(&binding.channel_id)
-            .filter(|it| it.supports_streaming())?;
+            .filter(|it| streams(&**it))?;
         (carries && plan::is_carried(&probe, binding)).then(|| Listener {
             channel,
             binding: Arc::clone(binding),
@@ -218,6 +218,16 @@ async fn listeners(
         })
     };
     Ok(context.bindings().iter().filter_map(takes).collect())
+}
+
+/// Whether a channel takes answers as they come; one that panics about it does not.
+fn streams(channel: &dyn Channel) -> bool {
+    std::panic::catch_unwind(AssertUnwindSafe(|| channel.supports_streaming())).unwrap_or_else(
+        |_panic| {
+            tracing::error!(channel_id = %channel.id(), "channel panicked when asked whether it streams");
+            false
+        },
+    )
 }
 
 /// Ends a part; one without words is no answer, and `false` comes back.

@@ -27,7 +27,9 @@ pub(super) async fn turn_away(
     // What was taken once is not asked about when the provider brings it again.
     let key = pass.draft.idempotency_key.clone();
     if let Some(key) = &key
-        && let Some(first) = inner.store.idempotent_outcome(room, key).await?
+        && let Some(first) = inner
+            .read(inner.store.idempotent_outcome(room, key))
+            .await?
     {
         return repeat(inner, room, first).await;
     }
@@ -52,7 +54,9 @@ pub(super) async fn turn_away(
     let mut held = refused(turned.refusal);
     if let Some(told) = turned.told {
         let channel = &pass.draft.source.channel_id;
-        attach::commit_if_new(inner, scope, room, channel).await?;
+        inner
+            .write(attach::commit_if_new(inner, scope, room, channel))
+            .await?;
         held.cascade = tell(inner, scope, room, told, key).await?;
     }
     Ok(held)
@@ -74,7 +78,7 @@ async fn note(
             return Ok(Some(Refusal::RoomClosed));
         }
         if admit::is_a_question(inner, &room.room, pass)
-            && let Some(refusal) = admit::admit(inner, &room, pass).await?
+            && let Some(refusal) = inner.read(admit::admit(inner, &room, pass)).await?
         {
             return Ok(Some(refusal));
         }
@@ -86,7 +90,7 @@ async fn note(
         };
         let mut person = identify::participant(pass, participant.clone(), context);
         person.identification = IdentificationStatus::ChallengeSent;
-        let person = identify::recorded(inner, id, &person).await?;
+        let person = inner.read(identify::recorded(inner, id, &person)).await?;
         let mut commit = RoomCommit::new(id.clone(), Some(room.version), inner.clock.now());
         commit.participants.push(person);
         commit.speaker = Some(Speaker {
@@ -96,7 +100,7 @@ async fn note(
             channel_type: source.channel_type.clone(),
         });
         commit.fencing = lock.token();
-        match inner.store.commit(commit.into()).await {
+        match inner.commit(commit).await {
             Err(error) if error.kind() == ErrorKind::VersionConflict => {}
             committed => return committed.map(|_receipt| None),
         }

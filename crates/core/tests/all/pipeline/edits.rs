@@ -252,3 +252,36 @@ async fn only_an_owner_deletes_as_admin() {
     assert!(!kit.process_inbound(as_admin()).await.unwrap().blocked);
     assert!(kit.event("r", &original.id).await.unwrap().is_deleted());
 }
+
+/// Else it would no longer go with what it repeats when that is removed for good.
+#[tokio::test]
+async fn an_edit_that_is_edited_stays_an_edit_of_the_same_event() {
+    let kit = RoomKit::new();
+    room_of(&kit, vec![shared(&Transport::new("a"))]).await;
+    let change = async |content: EventContent| {
+        let change = InboundMessage::new("a", "u", content).in_room("r");
+        kit.process_inbound(change).await.unwrap()
+    };
+    let said = kit.process_inbound(say("a", "u", "1")).await.unwrap();
+    let said = said.event.unwrap();
+    let edit = change(EventContent::edit(said.id.clone(), EventContent::text("2"))).await;
+    let edit = edit.event.unwrap();
+    let again = change(EventContent::edit(edit.id.clone(), EventContent::text("3"))).await;
+    assert!(!again.blocked);
+    let edited = kit.event("r", edit.id.clone()).await.unwrap();
+    let words = EventContent::edit(said.id.clone(), EventContent::text("3"));
+    assert_eq!(edited.content, words);
+    assert_eq!(
+        kit.event("r", said.id.clone()).await.unwrap().text(),
+        Some("2")
+    );
+
+    let delete = change(EventContent::delete(said.id.clone())).await;
+    let delete = delete.event.unwrap().id.clone();
+    let late = change(EventContent::edit(delete, EventContent::text("4"))).await;
+    assert_eq!(late.reason.as_deref(), Some("target_event_not_found"));
+
+    let removed = kit.delete_event("r", said.id.clone()).await.unwrap();
+    assert_eq!(removed.len(), 4);
+    assert_eq!(kit.timeline("r", 0, 9).await.unwrap().len(), 1);
+}

@@ -6,6 +6,7 @@ mod channels;
 mod closing;
 mod edits;
 mod ephemeral;
+mod faults;
 mod feedback;
 mod field_reports;
 mod greetings;

@@ -22,7 +22,7 @@ use roomkit_core::store::{
 type Script = dyn Fn(&'static str) -> BoxFuture<'static, Result<()>> + Send + Sync;
 
 /// Asks its script before every call that a kit makes, and again, with `done` before the name,
-/// after a commit.
+/// after a commit and after a room was deleted.
 pub(crate) struct ScriptedStore {
     memory: MemoryStore,
     script: Box<Script>,
@@ -75,12 +75,15 @@ impl RoomStore for ScriptedStore {
     }
 
     async fn list_rooms(&self, filter: &RoomFilter, page: Page) -> Result<Vec<Arc<Room>>> {
+        self.at("list_rooms").await?;
         self.memory.list_rooms(filter, page).await
     }
 
     async fn delete_room(&self, room: &RoomId) -> Result<bool> {
         self.at("delete_room").await?;
-        self.memory.delete_room(room).await
+        let deleted = self.memory.delete_room(room).await?;
+        self.at("done delete_room").await?;
+        Ok(deleted)
     }
 
     async fn rooms_of_sender(
