@@ -95,7 +95,8 @@ fn ask_strangers(kit: &RoomKit) {
                 return Err("asked outside of a shop");
             };
             let address = case.result.address.as_deref().unwrap_or_default();
-            let linked = kit.org(shop).link_address(number, over.clone(), address);
+            let shop = kit.org(shop);
+            let linked = shop.link_address(number, over.clone(), address);
             let decision = match linked.await {
                 Ok(customer) => IdentityDecision::Resolved(customer),
                 Err(_nobody) => {

@@ -31,7 +31,7 @@ pub struct MockIdentityResolver {
 /// What it does when it is asked about a sender.
 #[derive(Debug, Clone)]
 enum Answer {
-    Result(IdentityResult),
+    Result(Box<IdentityResult>),
     Failure,
     Silence,
 }
@@ -56,7 +56,8 @@ impl MockIdentityResolver {
     /// The answer for a sender.
     #[must_use]
     pub fn answers(mut self, sender: impl Into<ParticipantId>, result: IdentityResult) -> Self {
-        self.answers.insert(sender.into(), Answer::Result(result));
+        self.answers
+            .insert(sender.into(), Answer::Result(Box::new(result)));
         self
     }
 
@@ -104,7 +105,7 @@ impl IdentityResolver for MockIdentityResolver {
         self.asked.push(message.sender_id.clone());
         match self.answers.get(&message.sender_id) {
             None => Ok(self.otherwise.clone()),
-            Some(Answer::Result(result)) => Ok(result.clone()),
+            Some(Answer::Result(result)) => Ok((**result).clone()),
             Some(Answer::Failure) => {
                 let problem = "the mock was told to fail";
                 Err(Error::new(ErrorKind::ProviderFailed, problem))

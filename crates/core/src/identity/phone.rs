@@ -39,21 +39,19 @@ pub(super) fn canonical(address: &str, shortest_bare: usize) -> Cow<'_, str> {
         Some(number) if !is_international && is_number(number) => (true, number),
         _ => (is_international, digits.as_ref()),
     };
-    let bare = digits.len() >= shortest_bare && is_number(digits);
-    let canonical = if (is_international && is_number(digits)) || bare {
+    let is_bare = digits.len() >= shortest_bare;
+    if (is_international || is_bare) && is_number(digits) {
         let number = as_of_today(digits);
         if address.strip_prefix('+') == Some(&*number) {
             return Cow::Borrowed(address);
         }
-        format!("+{number}")
-    } else if is_international || shortest_bare == NEVER {
+        return Cow::Owned(format!("+{number}"));
+    }
+    // Of what is not known to be a number of some country, nothing but its look is changed.
+    if is_international || shortest_bare == NEVER || digits == address {
         return Cow::Borrowed(address);
-    } else if digits == address {
-        return Cow::Borrowed(address);
-    } else {
-        digits.to_owned()
-    };
-    Cow::Owned(canonical)
+    }
+    Cow::Owned(digits.to_owned())
 }
 
 /// Numbers that may be the same line as a canonical one.

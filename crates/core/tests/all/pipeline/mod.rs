@@ -14,6 +14,7 @@ mod hooks;
 mod identity;
 mod identity_addresses;
 mod identity_outcomes;
+mod identity_questions;
 mod intake;
 mod lifecycle;
 mod load;
