@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::Poll;
 
 use futures_util::FutureExt;
@@ -14,7 +13,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 
-use super::lock;
+use super::atomic::{AtomicBool, AtomicUsize, Ordering};
+use super::{Mutex, lock};
 
 /// Everything of a kit that is under way, whether in a task of its own or in a caller's.
 #[derive(Default)]
@@ -180,7 +180,7 @@ impl fmt::Debug for Tasks {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(roomkit_shuttle)))]
 mod tests {
     use super::*;
 
