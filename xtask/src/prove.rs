@@ -43,6 +43,11 @@ const PROOFS: &[Proof] = &[
         ],
         services: &[Service::Postgres],
     },
+    Proof {
+        name: "shuttle",
+        cargo: &["run", "--release", "--package=roomkit-shuttle"],
+        services: &[],
+    },
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
