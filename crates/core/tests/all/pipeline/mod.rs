@@ -27,4 +27,5 @@ mod streams;
 mod support;
 mod tenancy;
 mod threads;
+mod turned_away;
 mod visibility;
