@@ -9,6 +9,10 @@ pub(crate) struct Args {
     pub(crate) names: Vec<String>,
     /// `--scale N`: how many times longer than their short form the long tests run.
     pub(crate) scale: Option<u32>,
+    /// `--seconds N`: how long a proof that goes on for ever goes on.
+    pub(crate) seconds: Option<u32>,
+    /// `--lines`: name each line.
+    pub(crate) lines: bool,
     /// `-p CRATE`, any number of times.
     pub(crate) packages: Vec<String>,
     /// `--no-services`: leave out the tests that need a server.
@@ -30,19 +34,23 @@ impl Args {
                     "there is no option `{argument}` here"
                 )));
             }
-            if argument == "--no-services" {
-                args.no_services = true;
-                continue;
-            }
-            let value = rest
-                .next()
-                .ok_or_else(|| Error::Usage(format!("`{argument}` needs a value")))?;
             match argument.as_str() {
-                "--scale" => args.scale = Some(scale(value)?),
-                _ => args.packages.push(value.clone()),
+                "--no-services" => args.no_services = true,
+                "--lines" => args.lines = true,
+                _ => args.take(argument, rest.next())?,
             }
         }
         Ok(args)
+    }
+
+    fn take(&mut self, argument: &str, value: Option<&String>) -> Result<()> {
+        let value = value.ok_or_else(|| Error::Usage(format!("`{argument}` needs a value")))?;
+        match argument {
+            "--scale" => self.scale = Some(number(argument, value)?),
+            "--seconds" => self.seconds = Some(number(argument, value)?),
+            _ => self.packages.push(value.clone()),
+        }
+        Ok(())
     }
 
     /// Parses the arguments of a command that has no options, only names.
@@ -51,11 +59,11 @@ impl Args {
     }
 }
 
-fn scale(value: &str) -> Result<u32> {
+fn number(argument: &str, value: &str) -> Result<u32> {
     match value.parse() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(Error::Usage(format!(
-            "`--scale {value}`: a whole number above 0 is needed"
+            "`{argument} {value}`: a whole number above 0 is needed"
         ))),
     }
 }
@@ -66,7 +74,10 @@ mod tests {
 
     fn parse(line: &str) -> Result<Args> {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
-        Args::parse(&words, &["--scale", "-p", "--no-services"])
+        Args::parse(
+            &words,
+            &["--scale", "--seconds", "-p", "--no-services", "--lines"],
+        )
     }
 
     #[test]
@@ -76,6 +87,8 @@ mod tests {
         assert_eq!(args.scale, Some(3));
         assert_eq!(args.packages, ["a", "b"]);
         assert!(args.no_services && !parse("crash").unwrap().no_services);
+        let args = parse("--lines --seconds 90").unwrap();
+        assert!(args.lines && args.seconds == Some(90));
     }
 
     #[test]
@@ -86,6 +99,7 @@ mod tests {
             "--scale -1",
             "--scale many",
             "--sale 3",
+            "--seconds 0",
             "-p",
         ] {
             assert!(parse(line).is_err(), "{line}");

@@ -3,7 +3,7 @@
 use roomkit_test_services::Service;
 
 use crate::args::Args;
-use crate::command::{SCALE_VARIABLE, cargo, root};
+use crate::command::{SCALE_VARIABLE, SECONDS_VARIABLE, cargo, root};
 use crate::error::{Error, Result};
 use crate::figures;
 use crate::services::Services;
@@ -13,7 +13,7 @@ use crate::services::Services;
 struct Proof {
     name: &'static str,
     /// The arguments of the cargo command, which prints its figures as JSON lines and honours
-    /// the scale variable.
+    /// the scale variable; one that goes on for ever, the seconds variable too.
     cargo: &'static [&'static str],
     /// The services whose binaries it needs.
     services: &'static [Service],
@@ -44,6 +44,11 @@ const PROOFS: &[Proof] = &[
         services: &[Service::Postgres],
     },
     Proof {
+        name: "fuzz",
+        cargo: &["run", "--package=roomkit-fuzz"],
+        services: &[],
+    },
+    Proof {
         name: "shuttle",
         cargo: &["run", "--release", "--package=roomkit-shuttle"],
         services: &[],
@@ -51,7 +56,7 @@ const PROOFS: &[Proof] = &[
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let args = Args::parse(arguments, &["--scale"])?;
+    let args = Args::parse(arguments, &["--scale", "--seconds"])?;
     let [name] = args.names.as_slice() else {
         return Err(Error::Usage(format!(
             "prove takes one name; {}",
@@ -64,6 +69,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
     services.tell(&mut command);
     if let Some(scale) = args.scale {
         command.env(SCALE_VARIABLE, scale.to_string());
+    }
+    if let Some(seconds) = args.seconds {
+        command.env(SECONDS_VARIABLE, seconds.to_string());
     }
     figures::record(
         &mut command,
