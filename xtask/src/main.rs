@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod command;
 mod conformance;
+mod coverage;
 mod deps;
 mod error;
 mod features;
@@ -39,6 +40,7 @@ COMMANDS
   conformance [FILE]...            the recorded scenarios, and the check of their checker
   ci                               lint, conformance and test, with their seconds and budgets
   bench [NAME]...                  benchmarks; figures go to benches/results/
+  coverage [--lines]               the lines of the core that its tests reach; --lines names the others
   prove NAME [--scale N] [--seconds N]
                                    one long proof; figures go to proofs/
   new-provider FAMILY VENDOR       the skeleton of a provider crate
@@ -73,6 +75,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         "conformance" => conformance::run(rest),
         "ci" => ci::run(rest),
         "bench" => bench::run(rest),
+        "coverage" => coverage::run(rest),
         "prove" => prove::run(rest),
         "new-provider" => new_provider::run(rest),
         other => Err(Error::Usage(format!("there is no command `{other}`"))),

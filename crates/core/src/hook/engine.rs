@@ -8,8 +8,7 @@ use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::task::Poll;
 
 use async_trait::async_trait;
@@ -23,6 +22,8 @@ use crate::clock::Clock;
 use crate::context::RoomContext;
 use crate::error::Result;
 use crate::model::{Room, RoomId};
+use crate::sync::RwLock;
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::tasks::Tasks;
 use crate::sync::{read, write};

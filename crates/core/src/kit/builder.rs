@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::intake::Intake;
@@ -24,6 +23,7 @@ use crate::router::{
     ContentTranscoder, DefaultContentTranscoder, DefaultInboundRoomRouter, InboundRoomRouter,
 };
 use crate::store::{ConversationStore, MemoryStore};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::Tasks;
 use crate::sync::{InProcessLocks, InProcessRealtime, RealtimeBackend, RoomLockManager};

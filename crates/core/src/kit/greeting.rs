@@ -6,8 +6,7 @@ use std::fmt;
 use std::future::IntoFuture;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -21,6 +20,8 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ChannelBinding, ChannelCategory, ChannelId, RoomEvent, RoomId};
 use crate::pipeline::{self, Scope};
 use crate::store::RoomSnapshot;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::inside::Inside;
 use crate::sync::lock;
 

@@ -122,7 +122,10 @@ pub(crate) async fn create(
     identity.organization_id = organization.cloned();
     let new = checked(&*inner.addresses, &Scope(organization.cloned()), identity)?;
     // In the time that the message has.
-    let _lock = inner.locks.acquire(&lock_key(organization, &new.id)).await?;
+    let _lock = inner
+        .locks
+        .acquire(&lock_key(organization, &new.id))
+        .await?;
     let known = inner.store.identity(organization, &new.id).await?;
     let is_known = known.is_some();
     let mut identity = known.unwrap_or(new);

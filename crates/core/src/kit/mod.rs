@@ -37,7 +37,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::{Arc, LazyLock, RwLock, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use foldhash::fast::RandomState;
 use futures_util::future::BoxFuture;
@@ -73,6 +73,7 @@ use crate::pipeline::stream::Streaming;
 use crate::pipeline::{Lanes, RouteKey, Scope};
 use crate::router::{ContentTranscoder, InboundRoomRouter};
 use crate::store::{ConversationStore, RoomSnapshot};
+use crate::sync::RwLock;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
 use crate::sync::queue::KeyedQueue;

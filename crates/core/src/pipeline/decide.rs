@@ -222,7 +222,9 @@ fn prepare(
     if let (None, Some(target)) = (block, target) {
         commit.edited = Some(Arc::new(edit::apply(&target, &event)));
     }
-    if let Origin::Inbound { sender_id, person } = &pass.origin {
+    // Who was kept out of the room does not take part in it, nor are their messages routed to it.
+    let is_kept_out = block.and_then(|block| block.refusal) == Some(Refusal::SourceUnbound);
+    if let (Origin::Inbound { sender_id, person }, false) = (&pass.origin, is_kept_out) {
         commit.speaker = event
             .source
             .participant_id

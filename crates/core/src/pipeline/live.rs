@@ -3,7 +3,7 @@
 //! Each of them has a bounded queue and a task that empties it. A channel that falls behind or fails
 //! is dropped from the stream and gets the answer whole, so that no channel ever holds the agent.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
@@ -11,6 +11,7 @@ use crate::channel::{Channel, StreamEnd, StreamFrame, StreamStart};
 use crate::context::RoomContext;
 use crate::kit::Inner;
 use crate::model::{ChannelBinding, ChannelId, DeliveryOutcome, RoomEvent};
+use crate::sync::Mutex;
 use crate::sync::guard::guard;
 use crate::sync::inside::Inside;
 use crate::sync::lock;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{Either, FutureExt, select};
@@ -22,6 +22,7 @@ use crate::hook::BeforeBroadcast;
 use crate::kit::Inner;
 use crate::model::{ChannelBinding, ChannelCategory, EventId, Metadata, RoomEvent};
 use crate::router::visibility;
+use crate::sync::Mutex;
 use crate::sync::lock;
 
 /// After how many pieces at once the channels are let in between, so that none of them falls behind

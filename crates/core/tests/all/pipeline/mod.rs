@@ -36,4 +36,5 @@ mod streams;
 mod support;
 mod tenancy;
 mod threads;
+mod turned_away;
 mod visibility;
