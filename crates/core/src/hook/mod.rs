@@ -11,6 +11,7 @@
 //! | [`AfterBroadcast`] | every channel is done with it | look on |
 //! | [`OnError`] | an agent failed to answer it | look on |
 //! | [`OnRoomCreated`], [`OnRoomPaused`], [`OnRoomClosed`] | a room began, went quiet or ended, by hand or by its timers | look on |
+//! | [`OnProtocolTrace`] | a channel, a source or a webhook told of what went over its wire | look on |
 //! | [`OnDeliveryStatus`] | a provider reported something new about a message that went out | look on |
 //! | [`OnChannelAttached`], [`OnChannelDetached`], [`OnChannelMuted`], [`OnChannelUnmuted`] | a binding changed | look on |
 //! | [`OnParticipantJoined`], [`OnParticipantLeft`], [`OnParticipantUpdated`], [`OnParticipantIdentified`] | a member was added, removed or banned, renamed or given a role, identified by hand | look on |
@@ -40,6 +41,7 @@ mod engine;
 mod framework;
 mod handler;
 mod identity;
+mod listeners;
 mod options;
 mod point;
 mod points;
@@ -49,6 +51,7 @@ mod trigger;
 
 pub(crate) use engine::HookEngine;
 pub(crate) use framework::FrameworkEvents;
+pub(crate) use listeners::Listeners;
 pub(crate) use result::HookEffects;
 pub(crate) use run::HookFailure;
 

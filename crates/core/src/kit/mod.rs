@@ -16,6 +16,7 @@ mod intake;
 mod lifecycle;
 mod member_change;
 mod members;
+mod observe;
 mod participants;
 mod reading;
 mod realtime;
@@ -24,6 +25,7 @@ mod rooms;
 mod sources;
 mod threads;
 mod timers;
+mod traces;
 mod webhook;
 
 use std::collections::HashMap;
@@ -67,6 +69,7 @@ use crate::sync::inside::Inside;
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::{Panicked, Tasks};
 use crate::sync::{RealtimeBackend, RoomLockManager, read};
+use crate::telemetry::Shown;
 
 /// The channel id of what the framework itself says.
 pub(crate) static SYSTEM_CHANNEL: LazyLock<ChannelId> = LazyLock::new(|| ChannelId::from("system"));
@@ -96,6 +99,8 @@ pub(crate) struct Inner {
     pub(crate) timers: timers::Timers,
     pub(crate) receipts: receipts::Receipts,
     pub(crate) sources: sources::Sources,
+    pub(crate) traces: crate::trace::Desk,
+    pub(crate) spans: crate::telemetry::Spans,
     channels: Channels,
     closing: close::Closing,
 }
@@ -125,6 +130,11 @@ impl Inner {
             tracing::error!(channel_id = %id, "channel panicked when asked for its provider");
             None
         })
+    }
+
+    /// An error as it may be logged: the words of parts that were plugged in may repeat what people said.
+    pub(crate) fn shown<'a>(&self, error: &'a Error) -> Shown<&'a Error> {
+        self.settings.log_content.show(error)
     }
 
     pub(crate) fn context(&self, room: RoomSnapshot) -> RoomContext {
@@ -164,6 +174,9 @@ impl Inner {
         room: &RoomId,
         attached: bool,
     ) {
+        if attached {
+            self.traces.attached(self, channel, room);
+        }
         let Some(channel) = self.channel(channel) else {
             return;
         };
@@ -189,7 +202,8 @@ impl Inner {
         match guard(&*self.clock, limit, pin!(self.hooks.load(room))).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => {
-                tracing::error!(room_id = %room.id, %error, "the room's hooks could not be loaded");
+                let (code, error) = (error.code(), self.shown(&error));
+                tracing::error!(room_id = %room.id, code, %error, "the room's hooks could not be loaded");
             }
             Err(problem) => {
                 tracing::error!(room_id = %room.id, ?problem, "the room's hooks could not be loaded");

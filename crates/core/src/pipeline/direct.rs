@@ -1,22 +1,33 @@
 //! An event that the application puts into a room itself (RFC §10.5).
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use super::decide::type_of;
-use super::inbound::{Accepted, accepted, find};
+use super::inbound::{Accepted, accepted, find, spanned};
 use super::pass::{self, Budget, Origin, Outcome, Pass};
 use super::{Refusal, Scope};
 use crate::draft::EventDraft;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kit::Inner;
 use crate::model::{InboundResult, RoomEvent};
+use crate::telemetry::{Span, SpanName};
 
 /// Takes an event up to the commit; what refuses to store it is an error.
 pub(crate) async fn accept(
     inner: &Arc<Inner>,
     scope: &Scope,
-    mut event: RoomEvent,
+    event: RoomEvent,
 ) -> Result<Accepted> {
+    let span = inner.spans.start(SpanName::SendEvent, |span| {
+        span.set("room_id", &event.room_id);
+        span.set("channel_id", &event.source.channel_id);
+    });
+    let accepted = span.run(pin!(take(inner, scope, event))).await;
+    spanned(span, accepted)
+}
+
+async fn take(inner: &Arc<Inner>, scope: &Scope, mut event: RoomEvent) -> Result<Accepted> {
     event.content.validate()?;
     event.event_type = type_of(&event.content, event.event_type)?;
     let room = event.room_id.clone();
@@ -40,6 +51,8 @@ pub(crate) async fn accept(
             Ok(Accepted {
                 result,
                 cascade: None,
+                refusal: None,
+                span: Span::none(),
             })
         }
     }

@@ -18,6 +18,7 @@ use crate::model::{
     InboundMessage, Participant, ParticipantId, RoomId,
 };
 use crate::sync::guard::{NoAnswer, guard};
+use crate::telemetry::SpanName;
 
 /// Why a message goes no further, and what its sender is told.
 pub(super) struct TurnedAway {
@@ -40,7 +41,24 @@ pub(super) async fn identify(
         return Ok(None);
     }
     inner.hooks.load(context.room()).await?;
-    let result = resolve(inner, message, context).await;
+    let mut span = inner.spans.start(SpanName::IdentityResolve, |span| {
+        span.set("room_id", context.room_id());
+        span.set("channel_id", &message.channel_id);
+    });
+    let resolved = span.run(pin!(resolve(inner, message, context))).await;
+    let result = match resolved {
+        Ok(result) => {
+            if let Some(open) = span.open() {
+                open.set("identification", result.status.as_str());
+            }
+            span.end();
+            result
+        }
+        Err(code) => {
+            span.fail(code);
+            IdentityResult::new(IdentificationStatus::Unknown)
+        }
+    };
     let decision = match result.status {
         IdentificationStatus::Identified => match &result.identity {
             Some(identity) => IdentityDecision::Resolved(identity.clone()),
@@ -104,26 +122,26 @@ async fn is_a_question(
     Ok(!known.is_some_and(answers))
 }
 
-/// Asks the resolver; one that fails or takes too long does not know the sender (RFC §11.5).
+/// Asks the resolver. One that fails or takes too long does not know the sender (RFC §11.5); what
+/// comes back is a code then.
 async fn resolve(
     inner: &Arc<Inner>,
     message: &InboundMessage,
     context: &RoomContext,
-) -> IdentityResult {
-    let unknown = || IdentityResult::new(IdentificationStatus::Unknown);
+) -> Result<IdentityResult, &'static str> {
     let Some(resolver) = &inner.identity else {
-        return unknown();
+        return Ok(IdentityResult::new(IdentificationStatus::Unknown));
     };
     let answer = resolver.resolve(message, context);
     match guard(&*inner.clock, inner.settings.identity_timeout, pin!(answer)).await {
-        Ok(Ok(result)) => result,
+        Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => {
-            tracing::error!(room_id = %context.room_id(), %error, "identity resolver failed");
-            unknown()
+            tracing::error!(room_id = %context.room_id(), code = error.code(), error = %inner.shown(&error), "identity resolver failed");
+            Err(error.code())
         }
         Err(NoAnswer::Panicked) => {
             tracing::error!(room_id = %context.room_id(), "identity resolver panicked");
-            unknown()
+            Err("identity_resolver_panicked")
         }
         Err(NoAnswer::TookTooLong) => {
             inner.emit(FrameworkEventType::IdentityTimeout, |event| {
@@ -131,7 +149,7 @@ async fn resolve(
                 event.channel_id = Some(message.channel_id.clone());
                 event.data.insert("address", message.sender_id.as_str());
             });
-            unknown()
+            Err("identity_timeout")
         }
     }
 }
@@ -191,7 +209,8 @@ async fn act(
             }));
         }
         IdentityDecision::Reject { reason } => {
-            tracing::info!(room_id = %context.room_id(), reason, "sender turned away");
+            let reason = inner.settings.log_content.show(reason);
+            tracing::info!(room_id = %context.room_id(), %reason, "sender turned away");
             return Ok(Some(TurnedAway {
                 refusal: Refusal::IdentityRejected,
                 told: None,
@@ -215,6 +234,7 @@ fn identified(inner: &Arc<Inner>, context: &RoomContext, pass: &mut Pass, identi
     }
     pass.draft.edit().source.participant_id = Some(id.clone());
     set_person(pass, person);
+    tracing::info!(room_id = %context.room_id(), identity_id = %identity.id, "participant resolved");
     inner.emit(FrameworkEventType::IdentityResolved, |event| {
         event.room_id = Some(context.room_id().clone());
         event.data.insert("participant_id", id.as_str());

@@ -12,15 +12,20 @@ use crate::clock::Elapsed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::InjectedEvent;
 use crate::kit::{Inner, attach};
-use crate::model::{EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
+use crate::model::{ChannelId, EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
 use crate::store::IdempotentOutcome;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
+use crate::telemetry::{Span, SpanName, metric, millis};
 
 /// A message that was taken or refused, and what still follows from it.
 pub(crate) struct Accepted {
     pub(crate) result: InboundResult,
     pub(crate) cascade: Option<Cascade>,
+    /// Why nothing was stored, where nothing was.
+    pub(super) refusal: Option<Refusal>,
+    /// Open until all that follows is done.
+    pub(super) span: Span,
 }
 
 /// Takes a message up to the commit.
@@ -29,6 +34,66 @@ pub(crate) async fn accept(
     scope: &Scope,
     message: InboundMessage,
 ) -> Result<Accepted> {
+    let mut span = inner.spans.start(SpanName::ProcessInbound, |span| {
+        span.set("channel_id", &message.channel_id);
+        span.set_some("room_id", message.room_id.as_ref());
+    });
+    let counted = inner
+        .spans
+        .has_provider()
+        .then(|| message.channel_id.clone());
+    let accepted = span.run(pin!(take(inner, scope, message))).await;
+    if let (Some(channel), Some(open)) = (counted, span.open()) {
+        count(inner, &channel, &accepted, millis(open.elapsed()));
+    }
+    spanned(span, accepted)
+}
+
+/// Counts a message with what became of it.
+fn count(inner: &Inner, channel: &ChannelId, accepted: &Result<Accepted>, latency: f64) {
+    let status = match accepted {
+        Err(_) => "error",
+        Ok(accepted) if accepted.refusal.is_some() => "refused",
+        Ok(accepted) if accepted.result.blocked => "blocked",
+        Ok(_) => "accepted",
+    };
+    for (name, value) in [
+        (metric::INBOUND_MESSAGES, 1.0),
+        (metric::INBOUND_LATENCY, latency),
+    ] {
+        inner.spans.metric(name, value, |attributes| {
+            attributes.set("channel_id", channel);
+            attributes.set("status", status);
+        });
+    }
+}
+
+/// Says in the span of an event what became of it, and leaves it open for what follows.
+pub(super) fn spanned(mut span: Span, accepted: Result<Accepted>) -> Result<Accepted> {
+    let mut accepted = match accepted {
+        Ok(accepted) => accepted,
+        Err(error) => {
+            span.fail(error.code());
+            return Err(error);
+        }
+    };
+    if let Some(open) = span.open() {
+        if let Some(event) = &accepted.result.event {
+            open.set("room_id", &event.room_id);
+            open.set("event_id", &event.id);
+            open.set_some("provider", event.source.provider.as_deref());
+            open.set_some("reason", event.blocked_by.as_deref());
+        }
+        open.set_some("reason", accepted.refusal.map(Refusal::code));
+    }
+    match accepted.cascade {
+        Some(_) => accepted.span = span,
+        None => span.end(),
+    }
+    Ok(accepted)
+}
+
+async fn take(inner: &Arc<Inner>, scope: &Scope, message: InboundMessage) -> Result<Accepted> {
     let budget = Budget::new(inner);
     let prepared = match budget
         .limit(inner, pin!(prepare(inner, scope, message)))
@@ -94,19 +159,22 @@ impl Accepted {
         let Self {
             mut result,
             cascade,
+            span,
+            ..
         } = self;
         if let Some(cascade) = cascade {
             let Settled {
                 results,
                 error,
                 response_metadata,
-            } = cascade.run().await;
+            } = span.run(pin!(cascade.run())).await;
             if !result.blocked {
                 result.delivery_results = results;
             }
             result.error = error;
             result.response_metadata = response_metadata;
         }
+        span.end();
         result
     }
 }
@@ -125,8 +193,12 @@ pub(super) fn accepted(
         ..InboundResult::default()
     };
     let cascade = Cascade::new(Arc::clone(inner), scope.clone(), room, committed, added);
-    let cascade = Some(cascade);
-    Accepted { result, cascade }
+    Accepted {
+        result,
+        cascade: Some(cascade),
+        refusal: None,
+        span: Span::none(),
+    }
 }
 
 struct Prepared {
@@ -163,7 +235,7 @@ async fn prepare(
     let parsed = place
         .clone()
         .scope(channel.handle_inbound(message, &context));
-    let draft = match guard(&*inner.clock, inner.settings.process_timeout, pin!(parsed)).await {
+    let mut draft = match guard(&*inner.clock, inner.settings.process_timeout, pin!(parsed)).await {
         Ok(draft) => draft?,
         Err(NoAnswer::Panicked) => return Err(Error::channel("the channel panicked on a message")),
         Err(NoAnswer::TookTooLong) => return Err(Error::channel("the channel took too long")),
@@ -174,6 +246,7 @@ async fn prepare(
         ));
     }
     draft.content.validate()?;
+    inner.settings.raw_payload.apply_to(&mut draft);
     let mut pass = Pass::new(sender, draft);
     let turned_away = match &resolvable {
         None => None,
@@ -202,6 +275,8 @@ pub(crate) fn refused(refusal: Refusal) -> Accepted {
     Accepted {
         result,
         cascade: None,
+        refusal: Some(refusal),
+        span: Span::none(),
     }
 }
 
@@ -223,6 +298,8 @@ async fn repeat(inner: &Arc<Inner>, room: &RoomId, first: IdempotentOutcome) -> 
     Ok(Accepted {
         result,
         cascade: None,
+        refusal: None,
+        span: Span::none(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::FutureExt;
@@ -21,6 +22,7 @@ use crate::model::{
     ChannelBinding, ChannelDirection, ChannelId, DeliveryOutcome, DeliveryResult, EventSource,
     EventType, FrameworkEventType, Metadata, RoomEvent, RoomId,
 };
+use crate::telemetry::{Span, SpanName};
 
 /// Everything that one event sets off in a room: its deliveries, the answers, and theirs.
 ///
@@ -51,6 +53,8 @@ struct UnderWay {
     failed: usize,
     /// Whether it is the event that the caller brought in.
     is_root: bool,
+    /// Its broadcast.
+    span: Span,
 }
 
 /// What an agent made of an event, not yet committed.
@@ -189,7 +193,7 @@ impl Cascade {
             event,
             block,
             context,
-            jobs,
+            mut jobs,
             ..
         } = committed;
         if block.is_some() {
@@ -198,15 +202,25 @@ impl Cascade {
         if is_root {
             self.root_context = Some(context.clone());
         }
+        let span = self.inner.spans.start(SpanName::Broadcast, |span| {
+            span.set("room_id", &event.room_id);
+            span.set("event_id", &event.id);
+            span.set("channel_id", &event.source.channel_id);
+            span.set("targets", jobs.len());
+        });
+        for job in &mut jobs {
+            job.broadcast = span.as_parent();
+        }
         let under_way = UnderWay {
             event,
             context,
             left: jobs.len(),
             failed: 0,
             is_root,
+            span,
         };
         if under_way.left == 0 {
-            self.finish(&under_way);
+            self.finish(under_way);
             return;
         }
         self.under_way.push(under_way);
@@ -268,7 +282,7 @@ impl Cascade {
         });
         if finished {
             let under_way = self.under_way.swap_remove(at);
-            self.finish(&under_way);
+            self.finish(under_way);
         }
     }
 
@@ -285,24 +299,29 @@ impl Cascade {
     }
 
     /// All lanes are done with an event.
-    fn finish(&self, under_way: &UnderWay) {
+    fn finish(&self, under_way: UnderWay) {
         let UnderWay {
             event,
             context,
             failed,
             is_root,
+            mut span,
             ..
         } = under_way;
-        self.inner.observe::<AfterBroadcast>(context, event);
-        if *failed > 0 {
+        span.enter(|| self.inner.observe::<AfterBroadcast>(&context, &event));
+        if let Some(open) = span.open() {
+            open.set("failed", failed);
+        }
+        span.end();
+        if failed > 0 {
             self.inner
                 .emit(FrameworkEventType::BroadcastPartialFailure, |notice| {
                     notice.room_id = Some(event.room_id.clone());
                     notice.event_id = Some(event.id.clone());
-                    notice.data.insert("failed", *failed);
+                    notice.data.insert("failed", failed);
                 });
         }
-        if *is_root {
+        if is_root {
             self.inner
                 .emit(FrameworkEventType::EventProcessed, |notice| {
                     notice.room_id = Some(event.room_id.clone());
@@ -397,7 +416,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             let live = lives.pop_front();
             if let Err(invalid) = reply.content.validate() {
                 let invalid = Error::from(invalid.within("content"));
-                tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %invalid, "answer is not acceptable");
+                tracing::error!(room_id = %room, channel_id = %binding.channel_id, code = invalid.code(), error = %inner.shown(&invalid), "answer is not acceptable");
                 if let Some(live) = &live {
                     live.retract(invalid.code(), invalid.code());
                 }
@@ -416,9 +435,18 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             pass.observations = std::mem::take(&mut observations);
             pass.metadata_updates = std::mem::take(&mut metadata_updates);
             inner.hooks.let_observers_start().await;
-            let run = pass::run(inner, scope, room, pass, Budget::new(inner));
-            let run = AssertUnwindSafe(run).catch_unwind().await;
+            let span = inner.spans.start(SpanName::ProcessReply, |span| {
+                span.set("room_id", room);
+                span.set("event_id", &pass.draft.id);
+                span.set("channel_id", &binding.channel_id);
+                span.set_some("provider", pass.draft.source.provider.as_deref());
+                span.set("trigger_id", &trigger.id);
+                span.set("chain_depth", pass.draft.chain_depth);
+            });
+            let run = pin!(pass::run(inner, scope, room, pass, Budget::new(inner)));
+            let run = AssertUnwindSafe(span.run(run)).catch_unwind().await;
             let mut outcome = run.unwrap_or_else(|_panic| Err(Error::panicked()));
+            end_reply(span, &outcome);
             if let Some(live) = &live {
                 settle_stream(live, &mut outcome);
             }
@@ -429,7 +457,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                 }
                 Ok(Outcome::Refused(_) | Outcome::Repeated(_)) => {}
                 Err(failed) => {
-                    tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "answer was not stored");
+                    tracing::error!(room_id = %room, channel_id = %binding.channel_id, code = failed.code(), error = %inner.shown(&failed), "answer was not stored");
                     error.get_or_insert_with(|| failed.to_string());
                 }
             }
@@ -437,11 +465,25 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
         let kept = pass::store_effects(inner, room, tasks, observations, metadata_updates);
         let kept = AssertUnwindSafe(kept).catch_unwind().await;
         if let Err(failed) = kept.unwrap_or_else(|_panic| Err(Error::panicked())) {
-            tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "side effects were not stored");
+            tracing::error!(room_id = %room, channel_id = %binding.channel_id, code = failed.code(), error = %inner.shown(&failed), "side effects were not stored");
             error.get_or_insert_with(|| failed.to_string());
         }
     }
     Step::Answered { committed, error }
+}
+
+/// Says in the span of an answer what became of it.
+fn end_reply(mut span: Span, outcome: &Result<Outcome>) {
+    if let Some(open) = span.open() {
+        let reason = match outcome {
+            Ok(Outcome::Committed(committed, _)) => committed.event.blocked_by.as_deref(),
+            Ok(Outcome::Refused(refusal)) => Some(refusal.code()),
+            Ok(Outcome::Repeated(_)) => Some("repeated"),
+            Err(_) => None,
+        };
+        open.set_some("reason", reason);
+    }
+    span.end_with(outcome);
 }
 
 /// The answer as an event: one deeper in the chain, in the thread of what it answers.

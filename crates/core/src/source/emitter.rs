@@ -15,6 +15,7 @@ use crate::model::{
 use crate::pipeline::{self, Refusal, Scope};
 use crate::sync::inside::Inside;
 use crate::sync::lock;
+use crate::trace::TraceEmitter;
 
 /// What a source and its supervisor know of each other.
 pub(crate) struct Shared {
@@ -185,6 +186,18 @@ impl SourceEmitter {
             self.shared
                 .tell(inner, FrameworkEventType::SourceDisconnected, |_| {});
         }
+    }
+
+    /// What emits protocol traces of the source's channel (RFC §15.6).
+    #[must_use]
+    pub fn traces(&self) -> TraceEmitter {
+        let Shared {
+            inner,
+            scope,
+            channel,
+            ..
+        } = &*self.shared;
+        TraceEmitter::new(Weak::clone(inner), scope.clone(), channel.clone())
     }
 
     /// Returns when the source is to end: it is being detached, or the kit is closing or gone.
