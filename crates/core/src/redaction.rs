@@ -179,8 +179,9 @@ impl Redaction {
 
     /// A header, or a line of a session's description that holds keys of its media (RFC 4568).
     fn is_header_of_secret(&self, name: &str) -> bool {
-        let is_one_word = !name.contains(char::is_whitespace) && !name.contains("//");
-        is_one_word && (name == "a=crypto" || name == "k=" || self.is_secret(name))
+        let word = name.strip_prefix("a=").unwrap_or(name);
+        let is_name = !word.is_empty() && word.chars().all(is_of_name);
+        (is_name && self.is_secret(word)) || name == "a=crypto" || name == "k="
     }
 
     /// A line without `name=value` of secrets, without `Bearer …`, and without the user and password

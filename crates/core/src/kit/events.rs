@@ -16,6 +16,7 @@ use crate::model::{
 use crate::pipeline;
 use crate::store::{EventQuery, EventSearch};
 use crate::sync::inside::Inside;
+use crate::telemetry::in_span;
 
 /// How many words a search may have.
 const MOST_SEARCHED_WORDS: usize = 64;
@@ -326,7 +327,10 @@ impl SendEvent {
                 inside,
                 Box::pin(async move {
                     running.closing.check()?;
-                    let accepted = pipeline::direct::accept(&running, &scope, event).await?;
+                    let span = pipeline::direct::begin(&running, &event);
+                    let accept = pipeline::direct::accept;
+                    let accepted = in_span!(span, accept(&running, &scope, event));
+                    let accepted = pipeline::inbound::spanned(span, accepted)?;
                     Ok(accepted.settle_from(&running, is_inside).await)
                 }),
             )

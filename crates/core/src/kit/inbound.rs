@@ -7,8 +7,10 @@ use tokio::sync::oneshot;
 use super::{Rooms, close};
 use crate::error::Result;
 use crate::model::{InboundMessage, InboundResult};
+use crate::pipeline::inbound::Taking;
 use crate::pipeline::{self, Refusal};
 use crate::sync::inside::Inside;
+use crate::telemetry::in_span;
 
 /// Waits for the deliveries of a message whose caller did not.
 #[derive(Debug)]
@@ -60,7 +62,10 @@ impl Rooms {
                     if !running.intake.admits(&running, &scope, &message) {
                         return Ok(pipeline::inbound::refused(Refusal::RateLimited).result);
                     }
-                    let accepted = pipeline::inbound::accept(&running, &scope, message).await?;
+                    let taking = Taking::begin(&running, &message);
+                    let accept = pipeline::inbound::accept;
+                    let accepted = in_span!(taking.span, accept(&running, &scope, message));
+                    let accepted = taking.end(&running, accepted)?;
                     Ok(accepted.settle_from(&running, is_inside).await)
                 }),
             )
@@ -84,7 +89,10 @@ impl Rooms {
                 Box::pin(async move {
                     running.closing.check()?;
                     let accepted = if running.intake.admits(&running, &scope, &message) {
-                        pipeline::inbound::accept(&running, &scope, message).await?
+                        let taking = Taking::begin(&running, &message);
+                        let accept = pipeline::inbound::accept;
+                        let accepted = in_span!(taking.span, accept(&running, &scope, message));
+                        taking.end(&running, accepted)?
                     } else {
                         pipeline::inbound::refused(Refusal::RateLimited)
                     };

@@ -3,7 +3,8 @@
 use super::Rooms;
 use crate::error::Result;
 use crate::model::{
-    ChannelId, EventType, InboundMessage, InboundResult, StatusOutcome, WebhookItem,
+    ChannelId, EventType, InboundMessage, InboundResult, ProtocolTrace, RoomId, StatusOutcome,
+    TraceDirection, TracePayload, WebhookItem,
 };
 
 /// What became of one item of a webhook.
@@ -26,6 +27,10 @@ impl Rooms {
     /// [`idempotency_key`](InboundMessage::idempotency_key) gets the provider's id as one. Edits and
     /// deletes, which may carry the id of the message that they change, get none.
     ///
+    /// Each item that is taken leaves a [protocol trace](crate::trace) `webhook` in its room, where
+    /// somebody wants traces; a web server tells of the request itself through
+    /// [`trace_emitter`](Self::trace_emitter).
+    ///
     /// **Nothing here says whether the request is the provider's.** Check its signature first (RFC §17.1).
     ///
     /// # Errors
@@ -40,20 +45,77 @@ impl Rooms {
         let items: Vec<_> = items.into_iter().collect();
         let mut outcomes = Vec::with_capacity(items.len());
         for item in items {
-            outcomes.push(match item {
-                WebhookItem::Message(message) => {
-                    let message = of_channel(*message, &channel);
-                    let taken = self.process_inbound_deferred(message).await;
-                    taken.map(|(result, _)| WebhookOutcome::Message(Box::new(result)))
-                }
+            let item = match item {
+                WebhookItem::Message(message) => of_channel(*message, &channel).into(),
                 WebhookItem::Status(mut status) => {
                     status.channel_id = Some(channel.clone());
+                    WebhookItem::Status(status)
+                }
+            };
+            let told = self.told(&channel, &item);
+            let outcome = match item {
+                WebhookItem::Message(message) => {
+                    let taken = self.process_inbound_deferred(*message).await;
+                    taken.map(|(result, _)| WebhookOutcome::Message(Box::new(result)))
+                }
+                WebhookItem::Status(status) => {
                     let taken = self.process_delivery_status(*status).await;
                     taken.map(|outcome| WebhookOutcome::Status(Box::new(outcome)))
                 }
-            });
+            };
+            if let (Some(mut told), Ok(outcome)) = (told, &outcome) {
+                told.room_id = outcome.room().cloned();
+                let inner = self.inner();
+                inner.traces.take(inner, &self.scope, told);
+            }
+            outcomes.push(outcome);
         }
         outcomes
+    }
+
+    /// The protocol trace of an item, where somebody wants traces; its room is known when it is taken.
+    fn told(&self, channel: &ChannelId, item: &WebhookItem) -> Option<ProtocolTrace> {
+        let inner = self.inner();
+        if !inner.traces.is_enabled(inner) {
+            return None;
+        }
+        let (summary, id, payload) = match item {
+            WebhookItem::Message(message) => {
+                let payload = message.raw_payload.clone();
+                (
+                    "message".to_owned(),
+                    message.provider_message_id.as_deref(),
+                    payload,
+                )
+            }
+            WebhookItem::Status(status) => {
+                let word = status.state().map_or("other", |state| state.as_str());
+                let id = Some(status.message_id.as_str());
+                (format!("report: {word}"), id, status.raw.clone())
+            }
+        };
+        let now = inner.clock.now();
+        let inbound = TraceDirection::Inbound;
+        let mut trace = ProtocolTrace::new(channel.clone(), inbound, "webhook", summary, now);
+        if let Some(id) = id {
+            trace.metadata.insert("message_id", id);
+        }
+        let payload = inner.settings.raw_payload.apply(channel, payload);
+        if !payload.is_empty() {
+            let text = serde_json::Value::Object(payload.into_map()).to_string();
+            trace.raw = Some(TracePayload::Text(text));
+        }
+        Some(trace)
+    }
+}
+
+impl WebhookOutcome {
+    /// The room that the item concerns, where there is one.
+    fn room(&self) -> Option<&RoomId> {
+        match self {
+            Self::Message(result) => result.event.as_ref().map(|event| &event.room_id),
+            Self::Status(outcome) => outcome.room_id.as_ref(),
+        }
     }
 }
 

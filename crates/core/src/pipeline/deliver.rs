@@ -16,7 +16,7 @@ use crate::resilience::{backoff, may_retry};
 use crate::router::adapt;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
-use crate::telemetry::{Parent, Span, SpanName, metric, millis};
+use crate::telemetry::{Parent, Span, SpanName, in_span, metric, millis};
 
 /// A delivery that is planned, with its place in the lane.
 pub(crate) struct Job {
@@ -102,10 +102,7 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
     place.turn().await;
     let span = begin(inner, &broadcast, &done, Some(&**channel));
     let source = source.as_deref();
-    let adapted = {
-        let adapted = pin!(adapted(inner, &done.event, source, &done.binding));
-        span.run(adapted).await
-    };
+    let adapted = in_span!(span, adapted(inner, &done.event, source, &done.binding));
     let event = match adapted {
         Ok(Some(event)) => event,
         Ok(None) => {
@@ -126,17 +123,14 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
     match kind {
         JobKind::Deliver => {
             let streamed = match &live {
-                Some(live) => {
-                    span.run(pin!(live.finish(&done.binding.channel_id, &event)))
-                        .await
-                }
+                Some(live) => in_span!(span, live.finish(&done.binding.channel_id, &event)),
                 None => None,
             };
             let (outcome, attempts) = match streamed {
                 Some(outcome) => (outcome, 1),
                 None => {
-                    let carried = pin!(carry(inner, &**channel, &event, &done.binding, &context));
-                    span.run(carried).await
+                    let binding = &done.binding;
+                    in_span!(span, carry(inner, &**channel, &event, binding, &context))
                 }
             };
             inner

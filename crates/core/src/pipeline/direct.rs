@@ -1,10 +1,9 @@
 //! An event that the application puts into a room itself (RFC §10.5).
 
-use std::pin::pin;
 use std::sync::Arc;
 
 use super::decide::type_of;
-use super::inbound::{Accepted, accepted, find, spanned};
+use super::inbound::{Accepted, accepted, find};
 use super::pass::{self, Budget, Origin, Outcome, Pass};
 use super::{Refusal, Scope};
 use crate::draft::EventDraft;
@@ -13,21 +12,21 @@ use crate::kit::Inner;
 use crate::model::{InboundResult, RoomEvent};
 use crate::telemetry::{Span, SpanName};
 
+/// The span of an event that the application sends; begun by the caller of [`accept`], whose future
+/// would else hold the event twice.
+pub(crate) fn begin(inner: &Inner, event: &RoomEvent) -> Span {
+    inner.spans.start(SpanName::SendEvent, |span| {
+        span.set("room_id", &event.room_id);
+        span.set("channel_id", &event.source.channel_id);
+    })
+}
+
 /// Takes an event up to the commit; what refuses to store it is an error.
 pub(crate) async fn accept(
     inner: &Arc<Inner>,
     scope: &Scope,
-    event: RoomEvent,
+    mut event: RoomEvent,
 ) -> Result<Accepted> {
-    let span = inner.spans.start(SpanName::SendEvent, |span| {
-        span.set("room_id", &event.room_id);
-        span.set("channel_id", &event.source.channel_id);
-    });
-    let accepted = span.run(pin!(take(inner, scope, event))).await;
-    spanned(span, accepted)
-}
-
-async fn take(inner: &Arc<Inner>, scope: &Scope, mut event: RoomEvent) -> Result<Accepted> {
     event.content.validate()?;
     event.event_type = type_of(&event.content, event.event_type)?;
     let room = event.room_id.clone();

@@ -16,7 +16,7 @@ use crate::model::{ChannelId, EventId, FrameworkEventType, InboundMessage, Inbou
 use crate::store::IdempotentOutcome;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
-use crate::telemetry::{Span, SpanName, metric, millis};
+use crate::telemetry::{Span, SpanName, in_span, metric, millis};
 
 /// A message that was taken or refused, and what still follows from it.
 pub(crate) struct Accepted {
@@ -28,25 +28,35 @@ pub(crate) struct Accepted {
     pub(super) span: Span,
 }
 
-/// Takes a message up to the commit.
-pub(crate) async fn accept(
-    inner: &Arc<Inner>,
-    scope: &Scope,
-    message: InboundMessage,
-) -> Result<Accepted> {
-    let mut span = inner.spans.start(SpanName::ProcessInbound, |span| {
-        span.set("channel_id", &message.channel_id);
-        span.set_some("room_id", message.room_id.as_ref());
-    });
-    let counted = inner
-        .spans
-        .has_provider()
-        .then(|| message.channel_id.clone());
-    let accepted = span.run(pin!(take(inner, scope, message))).await;
-    if let (Some(channel), Some(open)) = (counted, span.open()) {
-        count(inner, &channel, &accepted, millis(open.elapsed()));
+/// The span of a message that is taken. It is begun by the caller of [`accept`], whose future would
+/// else hold the message twice.
+#[derive(Debug)]
+pub(crate) struct Taking {
+    pub(crate) span: Span,
+    /// The message's channel, where messages are counted.
+    counted: Option<ChannelId>,
+}
+
+impl Taking {
+    pub(crate) fn begin(inner: &Inner, message: &InboundMessage) -> Self {
+        let span = inner.spans.start(SpanName::ProcessInbound, |span| {
+            span.set("channel_id", &message.channel_id);
+            span.set_some("room_id", message.room_id.as_ref());
+        });
+        let counts = inner.spans.has_provider();
+        Self {
+            span,
+            counted: counts.then(|| message.channel_id.clone()),
+        }
     }
-    spanned(span, accepted)
+
+    /// Says what became of the message, and leaves the span open for what follows.
+    pub(crate) fn end(mut self, inner: &Inner, accepted: Result<Accepted>) -> Result<Accepted> {
+        if let (Some(channel), Some(open)) = (&self.counted, self.span.open()) {
+            count(inner, channel, &accepted, millis(open.elapsed()));
+        }
+        spanned(self.span, accepted)
+    }
 }
 
 /// Counts a message with what became of it.
@@ -69,7 +79,7 @@ fn count(inner: &Inner, channel: &ChannelId, accepted: &Result<Accepted>, latenc
 }
 
 /// Says in the span of an event what became of it, and leaves it open for what follows.
-pub(super) fn spanned(mut span: Span, accepted: Result<Accepted>) -> Result<Accepted> {
+pub(crate) fn spanned(mut span: Span, accepted: Result<Accepted>) -> Result<Accepted> {
     let mut accepted = match accepted {
         Ok(accepted) => accepted,
         Err(error) => {
@@ -93,7 +103,12 @@ pub(super) fn spanned(mut span: Span, accepted: Result<Accepted>) -> Result<Acce
     Ok(accepted)
 }
 
-async fn take(inner: &Arc<Inner>, scope: &Scope, message: InboundMessage) -> Result<Accepted> {
+/// Takes a message up to the commit.
+pub(crate) async fn accept(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    message: InboundMessage,
+) -> Result<Accepted> {
     let budget = Budget::new(inner);
     let prepared = match budget
         .limit(inner, pin!(prepare(inner, scope, message)))
@@ -167,7 +182,7 @@ impl Accepted {
                 results,
                 error,
                 response_metadata,
-            } = span.run(pin!(cascade.run())).await;
+            } = in_span!(span, cascade.run());
             if !result.blocked {
                 result.delivery_results = results;
             }

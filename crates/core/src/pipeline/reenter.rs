@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
-use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::FutureExt;
@@ -22,7 +21,7 @@ use crate::model::{
     ChannelBinding, ChannelDirection, ChannelId, DeliveryOutcome, DeliveryResult, EventSource,
     EventType, FrameworkEventType, Metadata, RoomEvent, RoomId,
 };
-use crate::telemetry::{Span, SpanName};
+use crate::telemetry::{Span, SpanName, in_span};
 
 /// Everything that one event sets off in a room: its deliveries, the answers, and theirs.
 ///
@@ -443,8 +442,8 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                 span.set("trigger_id", &trigger.id);
                 span.set("chain_depth", pass.draft.chain_depth);
             });
-            let run = pin!(pass::run(inner, scope, room, pass, Budget::new(inner)));
-            let run = AssertUnwindSafe(span.run(run)).catch_unwind().await;
+            let run = pass::run(inner, scope, room, pass, Budget::new(inner));
+            let run = in_span!(span, AssertUnwindSafe(run).catch_unwind());
             let mut outcome = run.unwrap_or_else(|_panic| Err(Error::panicked()));
             end_reply(span, &outcome);
             if let Some(live) = &live {

@@ -15,6 +15,7 @@ use crate::model::{
 use crate::pipeline::{self, Refusal, Scope};
 use crate::sync::inside::Inside;
 use crate::sync::lock;
+use crate::telemetry::in_span;
 use crate::trace::TraceEmitter;
 
 /// What a source and its supervisor know of each other.
@@ -124,7 +125,10 @@ impl SourceEmitter {
             if !running.intake.admits(&running, &shared.scope, &message) {
                 return Ok(pipeline::inbound::refused(Refusal::RateLimited).result);
             }
-            let accepted = pipeline::inbound::accept(&running, &shared.scope, message).await?;
+            let taking = pipeline::inbound::Taking::begin(&running, &message);
+            let accept = pipeline::inbound::accept;
+            let accepted = in_span!(taking.span, accept(&running, &shared.scope, message));
+            let accepted = taking.end(&running, accepted)?;
             {
                 let mut health = lock(&shared.health);
                 health.messages_received = health.messages_received.saturating_add(1);

@@ -180,6 +180,12 @@ impl Span {
         self.0.as_deref_mut()
     }
 
+    /// Whether somebody looks on.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// The span for others to begin theirs in.
     #[inline]
     pub(crate) fn as_parent(&self) -> Parent {
@@ -319,6 +325,21 @@ impl fmt::Debug for Span {
         f.debug_tuple("Span").field(&context).finish()
     }
 }
+
+/// Awaits a future inside of a span. Where nobody looks on it is awaited as if there were no span: a
+/// future of the pipeline is large, and to pin it for a wrapper is to move it.
+macro_rules! in_span {
+    ($span:expr, $future:expr) => {
+        if $span.is_open() {
+            let mut future = Box::pin($future);
+            $span.run(future.as_mut()).await
+        } else {
+            $future.await
+        }
+    };
+}
+
+pub(crate) use in_span;
 
 /// A future that is polled inside of a span.
 pub(crate) struct InSpan<'a, F> {

@@ -8,6 +8,7 @@ use roomkit_core::hook::{
     self, BeforeBroadcast, Hook, HookOptions, HookResult, HookTrigger, InjectedEvent,
 };
 use roomkit_core::model::{EventContent, Metadata, RoomEvent};
+use roomkit_core::redaction::Redaction;
 
 use super::error::ConformanceError;
 use super::scenario::{ActionName, Execution, HookSpec, InjectSpec, When};
@@ -35,6 +36,7 @@ enum Action {
     Block(String),
     Replace(Regex, String),
     SetMetadata(Metadata),
+    RedactPayload(Redaction),
     Raise,
     Sleep(Duration),
 }
@@ -153,6 +155,11 @@ impl Behaviour {
                 }
                 HookResult::modify(draft)
             }
+            Action::RedactPayload(redaction) => {
+                let payload = draft.source.raw_payload.clone();
+                draft.set_raw_payload(redaction.metadata(payload));
+                HookResult::modify(draft)
+            }
             Action::Raise => return Err(Raised),
             Action::Sleep(duration) => {
                 tokio::time::sleep(*duration).await;
@@ -209,6 +216,7 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
         ActionName::Block => &["reason", "inject"],
         ActionName::Replace => &["pattern", "with", "inject"],
         ActionName::SetMetadata => &["metadata", "key", "value", "inject"],
+        ActionName::RedactPayload => &["key", "inject"],
         ActionName::Raise => &[],
         ActionName::Sleep => &["seconds", "inject"],
     };
@@ -234,6 +242,10 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
             Action::Replace(pattern, replacement(with))
         }
         ActionName::SetMetadata => Action::SetMetadata(metadata(spec)?),
+        ActionName::RedactPayload => {
+            let name = required(spec, "key", spec.key.as_deref())?;
+            Action::RedactPayload(Redaction::none().name(name))
+        }
         ActionName::Sleep => {
             let time = *required(spec, "seconds", spec.seconds.as_ref())?;
             Action::Sleep(seconds(spec, "seconds", time)?)

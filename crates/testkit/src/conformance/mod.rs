@@ -34,6 +34,7 @@ mod self_check;
 mod shape;
 mod strict;
 mod trace;
+mod traces;
 mod turns;
 mod webhook;
 

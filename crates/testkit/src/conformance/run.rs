@@ -213,6 +213,9 @@ impl Stage {
             | Step::TopLevel(_)
             | Step::UpdateEvent(_)
             | Step::DeleteEvent(_) => return self.events(step).await,
+            Step::Trace(_) | Step::BindTrace(_) | Step::TraceStats(_) => {
+                return self.protocol_traces(step).await;
+            }
         }
         Ok(None)
     }
@@ -238,6 +241,7 @@ impl Stage {
             message.parent_event_id = Some(self.event_at(&room, parent).await?);
         }
         message.metadata = spec.metadata.clone();
+        message.raw_payload = spec.raw_payload.clone();
         let result = self.kit.process_inbound(message).await?;
         Ok(json!({ "blocked": result.blocked, "reason": result.reason }))
     }
@@ -349,7 +353,7 @@ pub(super) async fn attach(
     Ok(())
 }
 
-fn seconds(key: &str, value: f64) -> Result<Duration, String> {
+pub(super) fn seconds(key: &str, value: f64) -> Result<Duration, String> {
     Duration::try_from_secs_f64(value).map_err(|error| format!("{key}: {error}"))
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
     EphemeralEventType, EventType, IdentityId, Metadata, ParticipantId, ParticipantRole, RateLimit,
-    RetryPolicy, RoomId, RoomTimers, Visibility,
+    RetryPolicy, RoomId, RoomTimers, TraceDirection, Visibility,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -57,6 +57,31 @@ pub(super) struct Kit {
     pub(super) timer_sweeper: Option<bool>,
     #[serde(default, deserialize_with = "strict::optional")]
     pub(super) inbound_rate_limit: Option<RateLimit>,
+    /// What becomes of raw payloads.
+    pub(super) raw_payload: Option<PayloadSpec>,
+    /// Whether the hooks of rooms are told of protocol traces.
+    #[serde(default)]
+    pub(super) traces: bool,
+    pub(super) trace_limits: Option<TraceLimitsSpec>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PayloadSpec {
+    Keep,
+    Drop,
+    /// Redacted, with names beside those that always are.
+    Redact(Vec<String>),
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TraceLimitsSpec {
+    pub(super) per_session: Option<usize>,
+    pub(super) total: Option<usize>,
+    /// In seconds.
+    pub(super) max_age: Option<f64>,
+    pub(super) max_raw_bytes: Option<usize>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -142,6 +167,7 @@ pub(super) enum ActionName {
     Block,
     Replace,
     SetMetadata,
+    RedactPayload,
     Raise,
     Sleep,
 }
@@ -240,6 +266,9 @@ pub(super) enum Step {
     TopLevel(OfRoom),
     UpdateEvent(UpdateEvent),
     DeleteEvent(DeleteEvent),
+    Trace(TraceSpec),
+    BindTrace(BindTrace),
+    TraceStats(Nothing),
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -256,7 +285,31 @@ pub(super) struct Inbound {
     #[serde(default)]
     pub(super) metadata: Metadata,
     #[serde(default)]
+    pub(super) raw_payload: Metadata,
+    #[serde(default)]
     pub(super) meanwhile: Vec<Meanwhile>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TraceSpec {
+    pub(super) channel: ChannelId,
+    pub(super) protocol: String,
+    pub(super) summary: String,
+    pub(super) direction: Option<TraceDirection>,
+    pub(super) session: Option<String>,
+    pub(super) room: Option<RoomId>,
+    pub(super) raw: Option<String>,
+    #[serde(default)]
+    pub(super) metadata: Metadata,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BindTrace {
+    pub(super) channel: ChannelId,
+    pub(super) session: String,
+    pub(super) room: RoomId,
 }
 
 /// A step that is made while an inbound is under way.
@@ -374,6 +427,8 @@ pub(super) struct WebhookMessage {
     pub(super) room: Option<RoomId>,
     pub(super) content: Content,
     pub(super) provider_message_id: Option<String>,
+    #[serde(default)]
+    pub(super) raw_payload: Metadata,
 }
 
 #[derive(Debug, Clone, Deserialize)]
