@@ -15,7 +15,7 @@ use roomkit_core::hook::{
 use roomkit_core::model::{
     ChannelBinding, ChannelId, ChannelType, DeleteContent, DeliveryError, DeliveryOutcome,
     DeliveryStatus, EditContent, EventContent, IdentificationStatus, IdentityResult,
-    InboundMessage, Metadata, Observation, ProtocolTrace, RateLimit, RetryPolicy, RichContent,
+    InboundMessage, LocationContent, Metadata, Observation, ProtocolTrace, RateLimit, RetryPolicy,
     Room, RoomEvent, TextContent, TraceDirection, TracePayload,
 };
 use roomkit_core::source::{SourceEmitter, SourceProvider};
@@ -40,6 +40,14 @@ fn words(what: &str) -> String {
 fn broken(what: &str) -> Error {
     let cause: BoxError = words("cause").into();
     Error::channel(words(what)).with_source(cause)
+}
+
+/// Content that is not acceptable.
+fn nowhere() -> EventContent {
+    EventContent::Location(LocationContent {
+        label: Some(words("label")),
+        ..LocationContent::new(999.0, 0.0)
+    })
 }
 
 /// A channel that fails at whatever it is told to by what the message says.
@@ -107,12 +115,7 @@ fn agent() -> Agent {
                 let deltas = [Ok(Delta::Text(words("delta"))), Err(broken("stream"))];
                 Ok(ChannelOutput::stream(stream::iter(deltas).boxed()))
             }
-            "invalid" => Ok(ChannelOutput::reply(Reply::new(EventContent::Rich(
-                RichContent {
-                    body: String::new(),
-                    ..RichContent::new(words("x"))
-                },
-            )))),
+            "invalid" => Ok(ChannelOutput::reply(Reply::new(nowhere()))),
             "quiet" => Ok(ChannelOutput::none()),
             _ => Ok(ChannelOutput::text(words("reply-quiet"))),
         }
@@ -151,7 +154,9 @@ impl RoomHooks for Hooks {
     }
 }
 
-struct Source;
+/// Brings one message in its first run, and fails in every one.
+#[derive(Default)]
+struct Source(AtomicUsize);
 
 #[async_trait]
 impl SourceProvider for Source {
@@ -161,8 +166,10 @@ impl SourceProvider for Source {
 
     async fn start(&self, emit: SourceEmitter) -> Result<()> {
         emit.connected();
-        emit.emit(InboundMessage::text("a", words("address"), words("source")))
-            .await?;
+        if self.0.fetch_add(1, Ordering::Relaxed) == 0 {
+            let message = InboundMessage::text("a", words("address"), words("source"));
+            emit.emit(message).await?;
+        }
         Err(Error::source(words("source failed")))
     }
 }
@@ -263,13 +270,13 @@ async fn converse(log_content: bool) -> (Vec<String>, Vec<String>, String) {
     kit.on_any(|_| async {});
 
     for what in [
+        "panic",
+        "unknown",
         "hello",
         "again",
         "error",
-        "panic",
         "stream",
         "invalid",
-        "unknown",
         "refused",
         "block",
         "modify",
@@ -325,6 +332,8 @@ async fn converse(log_content: bool) -> (Vec<String>, Vec<String>, String) {
     status.recipient = words("address");
     status.error_message = Some(words("status"));
     status.raw = Metadata::new().with("raw", words("payload"));
+    let _ = kit.process_delivery_status(status.clone()).await;
+    status.message_id = "another".to_owned();
     let _ = kit
         .process_webhook("sms", [status.into(), message("sms", "webhook").into()])
         .await;
@@ -334,14 +343,17 @@ async fn converse(log_content: bool) -> (Vec<String>, Vec<String>, String) {
         trace.session_id = Some(words("session"));
         trace
     });
-    kit.trace_stats();
     let _ = kit
         .ensure_participant("r", "sms", words("address").as_str(), None)
         .await;
     let _ = kit.ban_member("r", words("address").as_str()).await;
     let _ = kit.process_inbound(message("a", "banned")).await;
-    let _ = kit.attach_source("a", Source).max_restart_attempts(2).await;
+    let _ = kit
+        .attach_source("a", Source::default())
+        .max_restart_attempts(2)
+        .await;
     tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(kit.trace_stats().waiting, 0, "it was too old");
     let _ = kit.close_room("r").await;
     let _ = kit.process_inbound(message("a", "late")).await;
     kit.wait_idle().await;
@@ -372,17 +384,16 @@ fn hooks(kit: &RoomKit) {
             }
             "bad" => {
                 let mut event = event;
-                event.set_content(EventContent::Rich(RichContent::new("")));
+                event.set_content(nowhere());
                 HookResult::modify(event)
             }
             "inject" => {
                 let at = context.now();
                 let room = context.room_id().clone();
-                let bad = EventContent::Rich(RichContent::new(""));
                 HookResult::allow()
                     .observation(Observation::new(room, "a", "c", words("observation"), at))
                     .inject(injected(EventContent::text(words("injected"))))
-                    .inject(injected(bad))
+                    .inject(injected(nowhere()))
             }
             _ => HookResult::allow(),
         })
@@ -436,7 +447,7 @@ const LOGGED: [&str; 24] = [
     "source is given up",
     "report about an unknown message",
     "protocol traces dropped",
-    "channel panicked",
+    "channel_panicked",
     "no answer may follow this one",
 ];
 

@@ -111,6 +111,7 @@ async fn traces_of_a_room_wait_until_it_is_there_and_the_channel_attached() {
     let emitter = kit.trace_emitter("sip");
     emitter.emit(|_| of_room("INVITE", "r"));
     emitter.emit(|_| of_room("ACK", "r"));
+    kit.wait_idle().await;
     kit.create_room("r").await.unwrap();
     kit.wait_idle().await;
     assert!(lines(&log).is_empty());
