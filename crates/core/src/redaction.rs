@@ -157,7 +157,6 @@ impl Redaction {
             let end = line.get(content.len()..).unwrap_or_default();
             // The value of a header may go on in lines that begin with a space.
             if continues_a_secret && content.starts_with([' ', '\t']) {
-                redacted.push_str(end);
                 continue;
             }
             let hidden = content

@@ -16,7 +16,7 @@ use crate::model::{
 use crate::pipeline;
 use crate::store::{EventQuery, EventSearch};
 use crate::sync::inside::Inside;
-use crate::telemetry::in_span;
+use crate::telemetry::SpanName;
 
 /// How many words a search may have.
 const MOST_SEARCHED_WORDS: usize = 64;
@@ -327,10 +327,11 @@ impl SendEvent {
                 inside,
                 Box::pin(async move {
                     running.closing.check()?;
-                    let span = pipeline::direct::begin(&running, &event);
-                    let accept = pipeline::direct::accept;
-                    let accepted = in_span!(span, accept(&running, &scope, event));
-                    let accepted = pipeline::inbound::spanned(span, accepted)?;
+                    if running.spans.may_watch(SpanName::SendEvent) {
+                        let sent = pipeline::observed::send(&running, &scope, event).await?;
+                        return Ok(sent.settle_observed_from(&running, is_inside).await);
+                    }
+                    let accepted = pipeline::direct::accept(&running, &scope, event).await?;
                     Ok(accepted.settle_from(&running, is_inside).await)
                 }),
             )

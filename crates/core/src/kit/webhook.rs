@@ -3,9 +3,12 @@
 use super::Rooms;
 use crate::error::Result;
 use crate::model::{
-    ChannelId, EventType, InboundMessage, InboundResult, ProtocolTrace, RoomId, StatusOutcome,
-    TraceDirection, TracePayload, WebhookItem,
+    ChannelId, EventType, InboundMessage, InboundResult, RoomId, StatusOutcome, WebhookItem,
 };
+use crate::trace;
+
+/// The protocol of the traces of webhooks.
+const PROTOCOL: &str = "webhook";
 
 /// What became of one item of a webhook.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +55,13 @@ impl Rooms {
                     WebhookItem::Status(status)
                 }
             };
-            let told = self.told(&channel, &item);
+            let inner = self.inner();
+            let told = match &item {
+                WebhookItem::Message(message) => {
+                    trace::of_message(inner, &channel, PROTOCOL, message)
+                }
+                WebhookItem::Status(status) => trace::of_report(inner, &channel, PROTOCOL, status),
+            };
             let outcome = match item {
                 WebhookItem::Message(message) => {
                     let taken = self.process_inbound_deferred(*message).await;
@@ -65,47 +74,11 @@ impl Rooms {
             };
             if let (Some(mut told), Ok(outcome)) = (told, &outcome) {
                 told.room_id = outcome.room().cloned();
-                let inner = self.inner();
                 inner.traces.take(inner, &self.scope, told);
             }
             outcomes.push(outcome);
         }
         outcomes
-    }
-
-    /// The protocol trace of an item, where somebody wants traces; its room is known when it is taken.
-    fn told(&self, channel: &ChannelId, item: &WebhookItem) -> Option<ProtocolTrace> {
-        let inner = self.inner();
-        if !inner.traces.is_enabled(inner) {
-            return None;
-        }
-        let (summary, id, payload) = match item {
-            WebhookItem::Message(message) => {
-                let payload = message.raw_payload.clone();
-                (
-                    "message".to_owned(),
-                    message.provider_message_id.as_deref(),
-                    payload,
-                )
-            }
-            WebhookItem::Status(status) => {
-                let word = status.state().map_or("other", |state| state.as_str());
-                let id = Some(status.message_id.as_str());
-                (format!("report: {word}"), id, status.raw.clone())
-            }
-        };
-        let now = inner.clock.now();
-        let inbound = TraceDirection::Inbound;
-        let mut trace = ProtocolTrace::new(channel.clone(), inbound, "webhook", summary, now);
-        if let Some(id) = id {
-            trace.metadata.insert("message_id", id);
-        }
-        let payload = inner.settings.raw_payload.apply(channel, payload);
-        if !payload.is_empty() {
-            let text = serde_json::Value::Object(payload.into_map()).to_string();
-            trace.raw = Some(TracePayload::Text(text));
-        }
-        Some(trace)
     }
 }
 

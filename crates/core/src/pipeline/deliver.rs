@@ -16,7 +16,7 @@ use crate::resilience::{backoff, may_retry};
 use crate::router::adapt;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
-use crate::telemetry::{Parent, Span, SpanName, in_span, metric, millis};
+use crate::telemetry::Parent;
 
 /// A delivery that is planned, with its place in the lane.
 pub(crate) struct Job {
@@ -32,7 +32,7 @@ pub(crate) struct Job {
     pub(super) context: RoomContext,
     /// The answer as it was shown while it came, where the channel was among those who saw it.
     pub(super) live: Option<Arc<Live>>,
-    /// The span of the event's broadcast.
+    /// The span of the event's broadcast, where somebody looks on.
     pub(super) broadcast: Parent,
     /// `None` where the lane was full.
     pub(super) place: Option<LaneTicket>,
@@ -71,8 +71,8 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
         channel,
         context,
         live,
-        broadcast,
         place,
+        ..
     } = job;
     let mut done = Done {
         kind,
@@ -95,27 +95,22 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
         };
         leave_stream(live.as_deref(), &done.binding, &outcome);
         done.result = Some(result(&done, outcome, 0));
-        let span = begin(inner, &broadcast, &done, channel.as_deref());
-        end(inner, span, &done);
         return done;
     };
     place.turn().await;
-    let span = begin(inner, &broadcast, &done, Some(&**channel));
     let source = source.as_deref();
-    let adapted = in_span!(span, adapted(inner, &done.event, source, &done.binding));
+    let adapted = adapted(inner, &done.event, source, &done.binding).await;
     let event = match adapted {
         Ok(Some(event)) => event,
         Ok(None) => {
             let skipped = refused("skipped", "the transcoder skipped it", false);
             leave_stream(live.as_deref(), &done.binding, &skipped);
-            end(inner, span, &done);
             return done;
         }
         Err(error) => {
             let outcome = failed_by(&error);
             leave_stream(live.as_deref(), &done.binding, &outcome);
             done.result = Some(result(&done, outcome, 0));
-            end(inner, span, &done);
             return done;
         }
     };
@@ -123,15 +118,12 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
     match kind {
         JobKind::Deliver => {
             let streamed = match &live {
-                Some(live) => in_span!(span, live.finish(&done.binding.channel_id, &event)),
+                Some(live) => live.finish(&done.binding.channel_id, &event).await,
                 None => None,
             };
             let (outcome, attempts) = match streamed {
                 Some(outcome) => (outcome, 1),
-                None => {
-                    let binding = &done.binding;
-                    in_span!(span, carry(inner, &**channel, &event, binding, &context))
-                }
+                None => carry(inner, &**channel, &event, &done.binding, &context).await,
             };
             inner
                 .receipts
@@ -140,8 +132,8 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
         }
         JobKind::React => {
             // Boxed, so that the far more frequent delivery is not as large as a turn.
-            let mut reacted = Box::pin(react(inner, &**channel, &event, &done.binding, &context));
-            match span.run(reacted.as_mut()).await {
+            let reacted = Box::pin(react(inner, &**channel, &event, &done.binding, &context));
+            match reacted.await {
                 Ok((output, followed)) => {
                     let failed = followed.failure.as_ref().map(failed_by);
                     done.result = failed.map(|outcome| result(&done, outcome, 1));
@@ -151,82 +143,7 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
             }
         }
     }
-    end(inner, span, &done);
     done
-}
-
-/// The span of a delivery or of an agent's turn, from its turn in the lane on.
-#[inline]
-fn begin(inner: &Inner, broadcast: &Parent, done: &Done, channel: Option<&dyn Channel>) -> Span {
-    let name = match done.kind {
-        JobKind::Deliver => SpanName::Deliver,
-        JobKind::React => SpanName::AiGenerate,
-    };
-    inner.spans.start_in(broadcast, name, |span| {
-        span.set("room_id", &done.event.room_id);
-        span.set("event_id", &done.event.id);
-        span.set("channel_id", &done.binding.channel_id);
-        if channel.is_some() {
-            span.set_some(
-                "provider",
-                inner.provider_of(&done.binding.channel_id).as_deref(),
-            );
-        }
-        let waited = broadcast
-            .began()
-            .map(|began| span.now().saturating_sub(began));
-        if let Some(waited) = waited {
-            span.set("wait_ms", millis(waited));
-            inner
-                .spans
-                .metric(metric::LANE_WAIT, millis(waited), |attributes| {
-                    attributes.set("channel_id", &done.binding.channel_id);
-                });
-        }
-    })
-}
-
-/// Ends the span with what became of the job.
-#[inline]
-fn end(inner: &Inner, mut span: Span, done: &Done) {
-    let Some(open) = span.open() else { return };
-    let error = done
-        .result
-        .as_ref()
-        .and_then(|result| result.outcome.error());
-    let latency = millis(open.elapsed());
-    if done.kind == JobKind::Deliver {
-        open.set_some(
-            "attempts",
-            done.result.as_ref().map(|result| result.attempts),
-        );
-    }
-    let status = match &done.result {
-        None if done.kind == JobKind::Deliver => "skipped",
-        None => "sent",
-        Some(result) => match result.outcome {
-            DeliveryOutcome::Sent { .. } => "sent",
-            DeliveryOutcome::Failed(_) => "failed",
-            DeliveryOutcome::Unknown(_) => "unknown",
-        },
-    };
-    let metrics: &[(&'static str, f64)] = match done.kind {
-        JobKind::Deliver => &[
-            (metric::DELIVERIES, 1.0),
-            (metric::DELIVERY_LATENCY, latency),
-        ],
-        JobKind::React => &[(metric::AGENT_LATENCY, latency)],
-    };
-    for (name, value) in metrics {
-        inner.spans.metric(name, *value, |attributes| {
-            attributes.set("channel_id", &done.binding.channel_id);
-            attributes.set("status", status);
-        });
-    }
-    match error {
-        None => span.end(),
-        Some(error) => span.fail(&error.code),
-    }
 }
 
 /// A channel that saw an answer coming and does not get it after all is told so.

@@ -10,16 +10,7 @@ use crate::draft::EventDraft;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kit::Inner;
 use crate::model::{InboundResult, RoomEvent};
-use crate::telemetry::{Span, SpanName};
-
-/// The span of an event that the application sends; begun by the caller of [`accept`], whose future
-/// would else hold the event twice.
-pub(crate) fn begin(inner: &Inner, event: &RoomEvent) -> Span {
-    inner.spans.start(SpanName::SendEvent, |span| {
-        span.set("room_id", &event.room_id);
-        span.set("channel_id", &event.source.channel_id);
-    })
-}
+use crate::telemetry::Span;
 
 /// Takes an event up to the commit; what refuses to store it is an error.
 pub(crate) async fn accept(

@@ -12,11 +12,11 @@ use crate::clock::Elapsed;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::InjectedEvent;
 use crate::kit::{Inner, attach};
-use crate::model::{ChannelId, EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
+use crate::model::{EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
 use crate::store::IdempotentOutcome;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
-use crate::telemetry::{Span, SpanName, in_span, metric, millis};
+use crate::telemetry::Span;
 
 /// A message that was taken or refused, and what still follows from it.
 pub(crate) struct Accepted {
@@ -26,81 +26,6 @@ pub(crate) struct Accepted {
     pub(super) refusal: Option<Refusal>,
     /// Open until all that follows is done.
     pub(super) span: Span,
-}
-
-/// The span of a message that is taken. It is begun by the caller of [`accept`], whose future would
-/// else hold the message twice.
-#[derive(Debug)]
-pub(crate) struct Taking {
-    pub(crate) span: Span,
-    /// The message's channel, where messages are counted.
-    counted: Option<ChannelId>,
-}
-
-impl Taking {
-    pub(crate) fn begin(inner: &Inner, message: &InboundMessage) -> Self {
-        let span = inner.spans.start(SpanName::ProcessInbound, |span| {
-            span.set("channel_id", &message.channel_id);
-            span.set_some("room_id", message.room_id.as_ref());
-        });
-        let counts = inner.spans.has_provider();
-        Self {
-            span,
-            counted: counts.then(|| message.channel_id.clone()),
-        }
-    }
-
-    /// Says what became of the message, and leaves the span open for what follows.
-    pub(crate) fn end(mut self, inner: &Inner, accepted: Result<Accepted>) -> Result<Accepted> {
-        if let (Some(channel), Some(open)) = (&self.counted, self.span.open()) {
-            count(inner, channel, &accepted, millis(open.elapsed()));
-        }
-        spanned(self.span, accepted)
-    }
-}
-
-/// Counts a message with what became of it.
-fn count(inner: &Inner, channel: &ChannelId, accepted: &Result<Accepted>, latency: f64) {
-    let status = match accepted {
-        Err(_) => "error",
-        Ok(accepted) if accepted.refusal.is_some() => "refused",
-        Ok(accepted) if accepted.result.blocked => "blocked",
-        Ok(_) => "accepted",
-    };
-    for (name, value) in [
-        (metric::INBOUND_MESSAGES, 1.0),
-        (metric::INBOUND_LATENCY, latency),
-    ] {
-        inner.spans.metric(name, value, |attributes| {
-            attributes.set("channel_id", channel);
-            attributes.set("status", status);
-        });
-    }
-}
-
-/// Says in the span of an event what became of it, and leaves it open for what follows.
-pub(crate) fn spanned(mut span: Span, accepted: Result<Accepted>) -> Result<Accepted> {
-    let mut accepted = match accepted {
-        Ok(accepted) => accepted,
-        Err(error) => {
-            span.fail(error.code());
-            return Err(error);
-        }
-    };
-    if let Some(open) = span.open() {
-        if let Some(event) = &accepted.result.event {
-            open.set("room_id", &event.room_id);
-            open.set("event_id", &event.id);
-            open.set_some("provider", event.source.provider.as_deref());
-            open.set_some("reason", event.blocked_by.as_deref());
-        }
-        open.set_some("reason", accepted.refusal.map(Refusal::code));
-    }
-    match accepted.cascade {
-        Some(_) => accepted.span = span,
-        None => span.end(),
-    }
-    Ok(accepted)
 }
 
 /// Takes a message up to the commit.
@@ -174,7 +99,6 @@ impl Accepted {
         let Self {
             mut result,
             cascade,
-            span,
             ..
         } = self;
         if let Some(cascade) = cascade {
@@ -182,14 +106,13 @@ impl Accepted {
                 results,
                 error,
                 response_metadata,
-            } = in_span!(span, cascade.run());
+            } = cascade.run().await;
             if !result.blocked {
                 result.delivery_results = results;
             }
             result.error = error;
             result.response_metadata = response_metadata;
         }
-        span.end();
         result
     }
 }

@@ -15,6 +15,7 @@ mod lane;
 mod live;
 pub(crate) mod loop_guard;
 mod notice;
+pub(crate) mod observed;
 pub(crate) mod pass;
 mod plan;
 mod reenter;

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::FutureExt;
@@ -10,7 +11,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::deliver::{self, Done, Job, JobKind};
 use super::live::Live;
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
-use super::{Scope, system_event};
+use super::{Scope, observed, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
@@ -21,7 +22,7 @@ use crate::model::{
     ChannelBinding, ChannelDirection, ChannelId, DeliveryOutcome, DeliveryResult, EventSource,
     EventType, FrameworkEventType, Metadata, RoomEvent, RoomId,
 };
-use crate::telemetry::{Span, SpanName, in_span};
+use crate::telemetry::{Span, SpanName};
 
 /// Everything that one event sets off in a room: its deliveries, the answers, and theirs.
 ///
@@ -382,6 +383,9 @@ impl Cascade {
 /// Does one piece of work. All of a cascade's work is of this one type.
 async fn perform(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, work: Work) -> Step {
     match work {
+        Work::Deliver(job) if job.broadcast.is_open() => {
+            Step::Delivered(observed::deliver(inner, job).await)
+        }
         Work::Deliver(job) => Step::Delivered(deliver::run(inner, job).await),
         // Boxed, so that the far more frequent delivery is not as large as a whole pass.
         Work::Answer(answers) => Box::pin(answer(inner, scope, room, answers)).await,
@@ -442,8 +446,8 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                 span.set("trigger_id", &trigger.id);
                 span.set("chain_depth", pass.draft.chain_depth);
             });
-            let run = pass::run(inner, scope, room, pass, Budget::new(inner));
-            let run = in_span!(span, AssertUnwindSafe(run).catch_unwind());
+            let run = pin!(pass::run(inner, scope, room, pass, Budget::new(inner)));
+            let run = AssertUnwindSafe(span.run(run)).catch_unwind().await;
             let mut outcome = run.unwrap_or_else(|_panic| Err(Error::panicked()));
             end_reply(span, &outcome);
             if let Some(live) = &live {

@@ -15,8 +15,8 @@ use crate::model::{
 use crate::pipeline::{self, Refusal, Scope};
 use crate::sync::inside::Inside;
 use crate::sync::lock;
-use crate::telemetry::in_span;
-use crate::trace::TraceEmitter;
+use crate::telemetry::SpanName;
+use crate::trace::{self, TraceEmitter};
 
 /// What a source and its supervisor know of each other.
 pub(crate) struct Shared {
@@ -123,21 +123,28 @@ impl SourceEmitter {
         let running = Arc::clone(&inner);
         let call = async move {
             if !running.intake.admits(&running, &shared.scope, &message) {
-                return Ok(pipeline::inbound::refused(Refusal::RateLimited).result);
+                let limited = Refusal::RateLimited;
+                return Ok(pipeline::observed::turned_away(&running, &message, limited).result);
             }
-            let taking = pipeline::inbound::Taking::begin(&running, &message);
-            let accept = pipeline::inbound::accept;
-            let accepted = in_span!(taking.span, accept(&running, &shared.scope, message));
-            let accepted = taking.end(&running, accepted)?;
+            let told = trace::of_message(&running, &shared.channel, "source", &message);
+            let accepted = if running.spans.may_watch(SpanName::ProcessInbound) {
+                pipeline::observed::accept(&running, &shared.scope, message).await?
+            } else {
+                pipeline::inbound::accept(&running, &shared.scope, message).await?
+            };
             {
                 let mut health = lock(&shared.health);
                 health.messages_received = health.messages_received.saturating_add(1);
                 health.last_message_at = Some(running.clock.now());
             }
             let result = accepted.result.clone();
+            if let Some(mut told) = told {
+                told.room_id = result.event.as_ref().map(|event| event.room_id.clone());
+                running.traces.take(&running, &shared.scope, told);
+            }
             if accepted.cascade.is_some() {
                 running.tasks.spawn(async move {
-                    accepted.settle().await;
+                    accepted.settle_apart().await;
                     drop(place);
                 });
             }
@@ -192,7 +199,8 @@ impl SourceEmitter {
         }
     }
 
-    /// What emits protocol traces of the source's channel (RFC §15.6).
+    /// What emits protocol traces of the source's channel (RFC §15.6). Each message that is taken
+    /// leaves a trace `source` in its room by itself.
     #[must_use]
     pub fn traces(&self) -> TraceEmitter {
         let Shared {

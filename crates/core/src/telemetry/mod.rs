@@ -37,7 +37,7 @@ pub use provider::{
     Metric, NoopTelemetryProvider, SpanEnd, SpanStart, SpanStatus, TelemetryEvent,
     TelemetryProvider,
 };
-pub(crate) use span::{Parent, Span, Spans, in_span, millis};
+pub(crate) use span::{Parent, Span, Spans, millis};
 pub use span::{Telemetry, TelemetrySpan};
 pub use value::{AttributeValue, Attributes};
 pub(crate) use worker::Shared;

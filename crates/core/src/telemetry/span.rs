@@ -151,6 +151,12 @@ struct Ids {
 }
 
 impl Parent {
+    /// Whether somebody looks on.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// When the span began, by the kit's clock; `None` where nobody looks on.
     pub(crate) fn began(&self) -> Option<Duration> {
         self.0.as_ref().map(|ids| ids.began)
@@ -267,11 +273,6 @@ impl Open {
         }
     }
 
-    /// The kit's clock, for what lies between the span and another moment.
-    pub(crate) fn now(&self) -> Duration {
-        self.clock.elapsed()
-    }
-
     /// How long it has taken so far.
     pub(crate) fn elapsed(&self) -> Duration {
         self.clock.elapsed().saturating_sub(self.began)
@@ -325,21 +326,6 @@ impl fmt::Debug for Span {
         f.debug_tuple("Span").field(&context).finish()
     }
 }
-
-/// Awaits a future inside of a span. Where nobody looks on it is awaited as if there were no span: a
-/// future of the pipeline is large, and to pin it for a wrapper is to move it.
-macro_rules! in_span {
-    ($span:expr, $future:expr) => {
-        if $span.is_open() {
-            let mut future = Box::pin($future);
-            $span.run(future.as_mut()).await
-        } else {
-            $future.await
-        }
-    };
-}
-
-pub(crate) use in_span;
 
 /// A future that is polled inside of a span.
 pub(crate) struct InSpan<'a, F> {

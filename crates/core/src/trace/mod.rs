@@ -34,7 +34,9 @@ mod buffer;
 mod desk;
 mod emitter;
 mod limits;
+mod taken;
 
 pub(crate) use desk::Desk;
 pub use emitter::TraceEmitter;
 pub use limits::{TraceFilter, TraceLimits, TraceStats};
+pub(crate) use taken::{of_message, of_report};

@@ -128,7 +128,7 @@ fn texts_lose_what_authenticates_and_nothing_else() {
         ),
         (
             "cookie:a=b\r\n\tc=d\r\nhost:x\r\n",
-            "cookie:[redacted]\r\n\r\nhost:x\r\n",
+            "cookie:[redacted]\r\nhost:x\r\n",
         ),
         (
             "a=crypto:1 AES_CM_128 inline:abc\r\nm=audio 1",
