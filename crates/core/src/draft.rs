@@ -12,7 +12,7 @@ use crate::model::{
 /// An event on its way to the commit.
 ///
 /// Every field can be read, as of a [`RoomEvent`]; content, addressing, visibility and metadata
-/// can be changed. Id, room, source, creation time and chain depth cannot, and the index is given
+/// can be changed. Id, room, source (but for its raw payload), creation time and chain depth cannot, and the index is given
 /// at the commit. A clone is a reference count until one of the two is changed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventDraft(Arc<RoomEvent>);
@@ -83,7 +83,7 @@ impl EventDraft {
             && self.index == event.index
             && self.chain_depth == event.chain_depth
             && self.created_at == event.created_at
-            && self.source == event.source
+            && same_source(&self.source, &event.source)
     }
 
     /// Changes any field; for the pipeline alone.
@@ -146,6 +146,35 @@ impl EventDraft {
     pub fn set_metadata(&mut self, metadata: Metadata) {
         self.edit().metadata = metadata;
     }
+
+    /// Replaces what the provider sent, `source.raw_payload`, by what of it is to be kept
+    /// (RFC §17.3): [`Redaction`](crate::redaction::Redaction) takes secrets out, an empty one keeps
+    /// nothing. [`RoomKitBuilder::raw_payload`](crate::RoomKitBuilder::raw_payload) does it for every
+    /// event, before any hook.
+    pub fn set_raw_payload(&mut self, payload: Metadata) {
+        self.edit().source.raw_payload = payload;
+    }
+}
+
+/// Whether two sources are the same in all but the payload, of which less may be kept than came.
+fn same_source(one: &EventSource, other: &EventSource) -> bool {
+    let EventSource {
+        channel_id,
+        channel_type,
+        direction,
+        participant_id,
+        external_id,
+        provider,
+        raw_payload: _,
+        provider_message_id,
+    } = one;
+    *channel_id == other.channel_id
+        && *channel_type == other.channel_type
+        && *direction == other.direction
+        && *participant_id == other.participant_id
+        && *external_id == other.external_id
+        && *provider == other.provider
+        && *provider_message_id == other.provider_message_id
 }
 
 impl Deref for EventDraft {

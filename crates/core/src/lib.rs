@@ -10,11 +10,14 @@ pub mod identity;
 mod kit;
 pub mod model;
 mod pipeline;
+pub mod redaction;
 pub mod resilience;
 pub mod router;
 pub mod source;
 pub mod store;
 pub mod sync;
+pub mod telemetry;
+pub mod trace;
 pub mod turns;
 
 pub use async_trait::async_trait;

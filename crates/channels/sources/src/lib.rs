@@ -9,6 +9,8 @@ mod sse;
 mod taken;
 #[cfg(all(feature = "tls", any(feature = "sse", feature = "websocket")))]
 mod tls;
+#[cfg(any(feature = "sse", feature = "websocket"))]
+mod traced;
 #[cfg(feature = "websocket")]
 mod websocket;
 

@@ -10,7 +10,8 @@ pub(crate) fn is_over(taken: &Result<InboundResult>) -> Result<bool> {
         Err(error) => match error.kind() {
             ErrorKind::KitClosed | ErrorKind::SourceNotFound => Ok(true),
             ErrorKind::InvalidInput => {
-                tracing::warn!(%error, "a message is not acceptable");
+                // Its words may be those of a channel, which has read the message.
+                tracing::warn!(code = error.code(), "a message is not acceptable");
                 Ok(false)
             }
             kind => Err(Error::source(format!("a message was not taken: {kind}"))),

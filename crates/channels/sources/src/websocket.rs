@@ -22,6 +22,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 use crate::endpoint::{Endpoint, invalid};
 use crate::parse::parse_json;
 use crate::taken::is_over;
+use crate::traced;
 
 /// How many messages are read ahead of the one that is being taken.
 const READ_AHEAD: usize = 32;
@@ -161,7 +162,9 @@ impl SourceProvider for WebSocketSource {
             () = emit.stopped() => return Ok(()),
         };
         emit.connected();
-        self.read(socket, &emit).await
+        let place = self.parts.endpoint.place();
+        traced::connected(&emit, "websocket", place, "101 Switching Protocols");
+        traced::ended(&emit, "websocket", place, self.read(socket, &emit).await)
     }
 
     fn details(&self) -> Metadata {

@@ -138,6 +138,12 @@ pub trait Channel: Send + Sync + 'static {
         DeliveryOutcome::failed("not_streaming", "this channel takes answers whole")
     }
 
+    /// The room of a session of its transport, for [protocol traces](crate::trace) that name none
+    /// (RFC §15.6). Default: not known.
+    fn resolve_trace_room(&self, _session: Option<&str>) -> Option<RoomId> {
+        None
+    }
+
     /// Called once, when the channel is registered with a kit.
     fn registered(&self, _kit: WeakKit) {}
 

@@ -27,6 +27,7 @@ use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::tasks::Tasks;
 use crate::sync::{read, write};
+use crate::telemetry::{LogContent, Span, SpanName, Spans};
 
 /// What came of calling a hook.
 pub(super) enum Started<R> {
@@ -58,6 +59,8 @@ type ByPoint = HashMap<(TypeId, bool), HookList, RandomState>;
 
 pub(crate) struct HookEngine {
     clock: Arc<dyn Clock>,
+    spans: Spans,
+    log_content: LogContent,
     provider: Option<Arc<dyn RoomHooks>>,
     pub(super) fail_closed: HashSet<HookTrigger>,
     order: AtomicU64,
@@ -105,9 +108,13 @@ impl HookEngine {
         clock: Arc<dyn Clock>,
         provider: Option<Arc<dyn RoomHooks>>,
         fail_closed: HashSet<HookTrigger>,
+        spans: Spans,
+        log_content: LogContent,
     ) -> Self {
         Self {
             clock,
+            spans,
+            log_content,
             provider,
             fail_closed,
             order: AtomicU64::new(0),
@@ -248,11 +255,14 @@ impl HookEngine {
         let mut hooks = list.as_deref().map_or(&[][..], Vec::as_slice).iter();
         let blocked = loop {
             let step = poll_fn(|cx| Poll::Ready(run.at_once(&mut hooks, cx))).await;
-            let (hook, answer) = match step {
+            let (hook, answer, span) = match step {
                 Step::Ended(blocked) => break blocked,
-                Step::Waits(hook, answer) => (hook, self.wait(hook, answer).await),
+                Step::Waits(hook, answer, span) => {
+                    let answer = span.run(pin!(self.wait(hook, answer))).await;
+                    (hook, answer, span)
+                }
             };
-            if let ControlFlow::Break(blocked) = run.take(hook, answer) {
+            if let ControlFlow::Break(blocked) = run.take(hook, answer, span) {
                 break blocked;
             }
         };
@@ -292,23 +302,78 @@ impl HookEngine {
             self.unstarted.fetch_add(1, Ordering::Relaxed);
             let unstarted = Unstarted(Arc::clone(self));
             let token = token.cloned();
+            let span = self.span(hook, &context);
             tasks.spawn(async move {
                 drop(unstarted);
                 let _token = token;
                 let Some(hook) = list.get(at) else { return };
-                let Some(handler) = hook.handler.downcast_ref::<Handler<P>>() else {
-                    return;
-                };
-                match handler {
-                    Handler::Observes(call) => engine.tell(hook, call, payload, context).await,
-                    Handler::Decides(call) => engine.tell(hook, call, payload, context).await,
-                }
+                engine.tell_one::<P>(hook, payload, context, span).await;
             });
         }
     }
 
+    /// Calls every observing hook of `P`, one after the other, so that what comes next is told next.
+    pub(crate) async fn tell_all<P: HookPoint>(&self, context: &RoomContext, payload: &P::Payload) {
+        let list = self.list::<P>(context.room_id(), true);
+        for hook in list.iter().flat_map(|list| list.iter()) {
+            if hook.filters && !hook.options.matches(P::source(payload)) {
+                continue;
+            }
+            let span = self.span(hook, context);
+            let (payload, context) = (payload.clone(), context.clone());
+            self.tell_one::<P>(hook, payload, context, span).await;
+        }
+    }
+
+    /// Calls an observing hook, inside of its span.
+    async fn tell_one<P: HookPoint>(
+        &self,
+        hook: &Hook,
+        payload: P::Payload,
+        context: RoomContext,
+        span: Span,
+    ) {
+        let Some(handler) = hook.handler.downcast_ref::<Handler<P>>() else {
+            return;
+        };
+        let failed = match handler {
+            Handler::Observes(call) => {
+                span.run(pin!(self.tell(hook, call, payload, context)))
+                    .await
+            }
+            Handler::Decides(call) => {
+                span.run(pin!(self.tell(hook, call, payload, context)))
+                    .await
+            }
+        };
+        match failed {
+            None => span.end(),
+            Some(failure) => span.fail(failure.code()),
+        }
+    }
+
+    /// The span of one hook, inside of the one that the task is in.
+    #[inline]
+    pub(super) fn span(&self, hook: &Hook, context: &RoomContext) -> Span {
+        if !self.spans.may_watch(SpanName::HookExecution) || hook.trigger.is_high_frequency() {
+            return Span::none();
+        }
+        self.spans.start(SpanName::HookExecution, |span| {
+            span.set("room_id", context.room_id());
+            span.set("hook", hook.name());
+            span.set("trigger", hook.trigger.as_str());
+            span.set("execution", if hook.observes { "async" } else { "sync" });
+        })
+    }
+
     /// Calls a hook whose answer nobody waits for; a failure is logged.
-    async fn tell<P, R>(&self, hook: &Hook, call: &Call<P, R>, payload: P, context: RoomContext) {
+    async fn tell<P, R>(
+        &self,
+        hook: &Hook,
+        call: &Call<P, R>,
+        payload: P,
+        context: RoomContext,
+    ) -> Option<HookFailure> {
         let mut given = Some((payload, context));
         let started = poll_fn(|cx| {
             let given = given.take();
@@ -316,9 +381,9 @@ impl HookEngine {
                 given.map(|(payload, context)| self.start(hook, || call(payload, context, cx))),
             )
         });
-        if let Some(Started::Waits(answer)) = started.await {
-            // Logged where it fails.
-            let _ = self.wait(hook, answer).await;
+        match started.await? {
+            Started::Answered(answer) => answer.err(),
+            Started::Waits(answer) => self.wait(hook, answer).await.err(),
         }
     }
 
@@ -371,7 +436,13 @@ impl HookEngine {
     #[cold]
     pub(super) fn failure(&self, hook: &Hook, timed_out: bool, error: String) -> HookFailure {
         let name = hook.options.name.as_str();
-        tracing::error!(hook = name, trigger = %hook.trigger, timed_out, error, "hook failed");
+        let shown = self.log_content.show(&error);
+        if timed_out {
+            tracing::warn!(hook = name, trigger = %hook.trigger, error, "hook timed out");
+        } else {
+            // The words are the hook's own, which has read the event.
+            tracing::error!(hook = name, trigger = %hook.trigger, error = %shown, "hook failed");
+        }
         HookFailure {
             hook: name.to_owned(),
             trigger: hook.trigger,

@@ -13,6 +13,7 @@
 //! | [`OnRoomCreated`], [`OnRoomPaused`], [`OnRoomClosed`] | a room began, went quiet or ended, by hand or by its timers | look on |
 //! | [`OnSessionStarted`] | a message made a room and is about to be taken, or a channel says that a session began | look on |
 //! | [`OnFeedback`] | somebody rated an answer or a conversation | look on |
+//! | [`OnProtocolTrace`] | a channel, a source or a webhook told of what went over its wire | look on |
 //! | [`OnDeliveryStatus`] | a provider reported something new about a message that went out | look on |
 //! | [`OnChannelAttached`], [`OnChannelDetached`], [`OnChannelMuted`], [`OnChannelUnmuted`] | a binding changed | look on |
 //! | [`OnParticipantJoined`], [`OnParticipantLeft`], [`OnParticipantUpdated`], [`OnParticipantIdentified`] | a member was added, removed or banned, renamed or given a role, identified by hand | look on |
@@ -42,6 +43,7 @@ mod engine;
 mod framework;
 mod handler;
 mod identity;
+mod listeners;
 mod options;
 mod point;
 mod points;
@@ -51,6 +53,7 @@ mod trigger;
 
 pub(crate) use engine::{HookEngine, ObserversDone, Running};
 pub(crate) use framework::FrameworkEvents;
+pub(crate) use listeners::Listeners;
 pub(crate) use result::HookEffects;
 pub(crate) use run::HookFailure;
 

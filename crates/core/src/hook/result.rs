@@ -38,6 +38,17 @@ pub(crate) enum HookAction<P> {
     Modify(P),
 }
 
+impl<P> HookAction<P> {
+    /// The decision as a word.
+    pub(crate) fn as_str(&self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Block { .. } => "block",
+            Self::Modify(_) => "modify",
+        }
+    }
+}
+
 /// The answer of a synchronous hook. Its side effects are kept whatever becomes of the event.
 #[derive(Debug, Clone, PartialEq)]
 #[must_use]

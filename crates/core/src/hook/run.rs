@@ -9,6 +9,7 @@ use super::handler::{Handler, Hook, Later};
 use super::result::{HookAction, HookEffects};
 use super::{FailurePolicy, HookPoint, HookResult, HookReturn, HookTrigger};
 use crate::context::RoomContext;
+use crate::telemetry::Span;
 
 /// Why a hook yielded no usable result.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,17 @@ pub(crate) struct HookFailure {
     pub(crate) trigger: HookTrigger,
     pub(crate) timed_out: bool,
     pub(crate) error: String,
+}
+
+impl HookFailure {
+    /// The code of the failure in spans.
+    pub(super) fn code(&self) -> &'static str {
+        if self.timed_out {
+            "hook_timeout"
+        } else {
+            "hook_failed"
+        }
+    }
 }
 
 /// What the synchronous hooks of a point made of a payload.
@@ -59,7 +71,7 @@ pub(super) enum Step<'h, P: HookPoint> {
     /// To its end, which is a verdict where a hook blocked.
     Ended(Option<HookVerdict<P::Payload>>),
     /// To a hook that has not answered yet.
-    Waits(&'h Hook, Later<P::Returns>),
+    Waits(&'h Hook, Later<P::Returns>, Span),
 }
 
 impl<P: HookPoint, A: Fn(&P::Payload) -> Result<(), String>> Run<'_, P, A> {
@@ -76,12 +88,13 @@ impl<P: HookPoint, A: Fn(&P::Payload) -> Result<(), String>> Run<'_, P, A> {
             if hook.filters && !hook.options.matches(P::source(&self.payload)) {
                 continue;
             }
+            let span = self.engine.span(hook, self.context);
             let call = || call(self.payload.clone(), self.context.clone(), cx);
-            let answer = match self.engine.start(hook, call) {
+            let answer = match span.enter(|| self.engine.start(hook, call)) {
                 Started::Answered(answer) => answer,
-                Started::Waits(answer) => return Step::Waits(hook, answer),
+                Started::Waits(answer) => return Step::Waits(hook, answer, span),
             };
-            if let ControlFlow::Break(blocked) = self.take(hook, answer) {
+            if let ControlFlow::Break(blocked) = self.take(hook, answer, span) {
                 return Step::Ended(blocked);
             }
         }
@@ -93,17 +106,22 @@ impl<P: HookPoint, A: Fn(&P::Payload) -> Result<(), String>> Run<'_, P, A> {
         &mut self,
         hook: &Hook,
         answer: Result<P::Returns, HookFailure>,
+        mut span: Span,
     ) -> ControlFlow<Option<HookVerdict<P::Payload>>> {
         let HookResult { action, effects } = match answer {
             Ok(returned) => returned.into_result(&self.payload),
-            Err(failure) => return self.fail(hook, failure),
+            Err(failure) => return self.fail(hook, failure, span),
         };
         if let HookAction::Modify(changed) = &action
             && let Err(problem) = (self.accept)(changed)
         {
             let problem = format!("unusable payload: {problem}");
-            return self.fail(hook, self.engine.failure(hook, false, problem));
+            return self.fail(hook, self.engine.failure(hook, false, problem), span);
         }
+        if let Some(open) = span.open() {
+            open.set("result", action.as_str());
+        }
+        span.end();
         if let Some(more) = effects {
             match &mut self.effects {
                 Some(effects) => effects.add(*more),
@@ -132,7 +150,9 @@ impl<P: HookPoint, A: Fn(&P::Payload) -> Result<(), String>> Run<'_, P, A> {
         &mut self,
         hook: &Hook,
         failure: HookFailure,
+        span: Span,
     ) -> ControlFlow<Option<HookVerdict<P::Payload>>> {
+        span.fail(failure.code());
         self.failures.push(failure);
         if P::FAILURE == FailurePolicy::Block || self.engine.fail_closed.contains(&P::TRIGGER) {
             return ControlFlow::Break(Some(HookVerdict::Blocked {

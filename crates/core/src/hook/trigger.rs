@@ -187,6 +187,14 @@ triggers! {
 }
 
 impl HookTrigger {
+    /// Whether it fires many times a second, so that a span for each would say nothing (RFC §9.2).
+    pub(crate) fn is_high_frequency(self) -> bool {
+        matches!(
+            self,
+            Self::OnVadAudioLevel | Self::OnInputAudioLevel | Self::OnOutputAudioLevel
+        )
+    }
+
     /// The trigger of the specification with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::intake::Intake;
+use super::observe::Observe;
 use super::receipts::Receipts;
 use super::timers::Timers;
 use super::{Channels, FlowControl, Inner, RoomKit};
@@ -18,6 +19,7 @@ use crate::model::{AgentResponsePolicy, ChannelType, PersistencePolicy, RateLimi
 use crate::pipeline::LoopGuard;
 use crate::pipeline::loop_guard::Watched;
 use crate::pipeline::stream::Streaming;
+use crate::redaction::RawPayload;
 use crate::resilience::CircuitBreakerConfig;
 use crate::router::{
     ContentTranscoder, DefaultContentTranscoder, DefaultInboundRoomRouter, InboundRoomRouter,
@@ -27,6 +29,8 @@ use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::Tasks;
 use crate::sync::{InProcessLocks, InProcessRealtime, RealtimeBackend, RoomLockManager};
+use crate::telemetry::{LogContent, Spans};
+use crate::trace::Desk;
 
 /// The number of the next kit of this process.
 static NEXT_KIT: AtomicU64 = AtomicU64::new(0);
@@ -48,6 +52,8 @@ pub(crate) struct Settings {
     pub(crate) timer_scan_interval: Duration,
     pub(crate) remembered_deliveries: usize,
     pub(crate) persistence: Option<PersistencePolicy>,
+    pub(crate) raw_payload: RawPayload,
+    pub(crate) log_content: LogContent,
 }
 
 impl Default for Settings {
@@ -67,6 +73,8 @@ impl Default for Settings {
             timer_scan_interval: Duration::from_secs(900),
             remembered_deliveries: 65_536,
             persistence: None,
+            raw_payload: RawPayload::Keep,
+            log_content: LogContent::default(),
         }
     }
 }
@@ -75,7 +83,8 @@ impl Default for Settings {
 #[derive(Debug, Default)]
 #[must_use]
 pub struct RoomKitBuilder {
-    settings: Settings,
+    pub(super) settings: Settings,
+    pub(super) observe: Observe,
     store: Option<Arc<dyn ConversationStore>>,
     locks: Option<Arc<dyn RoomLockManager>>,
     allow_in_process_locks: bool,
@@ -345,7 +354,15 @@ impl RoomKitBuilder {
                 ));
             }
         }
-        Ok(self.assemble())
+        self.observe.validate()?;
+        let clock = self
+            .clock
+            .clone()
+            .unwrap_or_else(|| Arc::new(SystemClock::new()));
+        let telemetry = self.observe.start(&clock)?;
+        Ok(self
+            .clock(Arc::clone(&clock))
+            .assemble_with(Spans::new(telemetry, clock)))
     }
 
     fn check_locks(&self) -> Result<()> {
@@ -364,8 +381,20 @@ impl RoomKitBuilder {
         Ok(())
     }
 
-    /// Puts a kit of valid settings together.
+    /// Puts a kit of the default settings together.
     pub(super) fn assemble(self) -> RoomKit {
+        let clock = self
+            .clock
+            .clone()
+            .unwrap_or_else(|| Arc::new(SystemClock::new()));
+        self.clock(Arc::clone(&clock))
+            .assemble_with(Spans::new(None, clock))
+    }
+
+    /// Puts a kit of valid settings together.
+    fn assemble_with(mut self, spans: Spans) -> RoomKit {
+        self.settings.log_content = self.observe.log_content;
+        let observe = self.observe;
         // In a store of the kit's own there is nothing yet that could run out.
         let timers = Timers::new(&self.settings, self.store.is_some());
         let receipts = Receipts::new(self.settings.remembered_deliveries);
@@ -383,7 +412,13 @@ impl RoomKitBuilder {
             self.stored_identities
                 .then(|| Arc::new(found()) as Arc<dyn IdentityResolver>)
         });
-        let hooks = HookEngine::new(Arc::clone(&clock), self.room_hooks, self.fail_closed);
+        let hooks = HookEngine::new(
+            Arc::clone(&clock),
+            self.room_hooks,
+            self.fail_closed,
+            spans.clone(),
+            observe.log_content,
+        );
         RoomKit::from_inner(Inner {
             id: NEXT_KIT.fetch_add(1, Ordering::Relaxed),
             settings: self.settings,
@@ -414,6 +449,8 @@ impl RoomKitBuilder {
             receipts,
             sources: super::sources::Sources::default(),
             greetings: super::greeting::Greetings::default(),
+            traces: Desk::new(observe.trace_limits, observe.trace_redaction),
+            spans,
             channels: Channels::default(),
             closing: super::close::Closing::default(),
         })

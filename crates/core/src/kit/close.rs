@@ -98,12 +98,22 @@ impl RoomKit {
         if let Err(problem) = guard(&*inner.clock, deadline, pin!(realtime)).await {
             tracing::error!(?problem, "realtime backend did not close");
         }
-        let problem = match guard(&*inner.clock, deadline, pin!(inner.store.close())).await {
-            Ok(closed) => return closed.map(|()| report),
-            Err(NoAnswer::Panicked) => "the store panicked while it was closed",
-            Err(NoAnswer::TookTooLong) => "the store did not close in time",
+        let closed = match guard(&*inner.clock, deadline, pin!(inner.store.close())).await {
+            Ok(closed) => closed,
+            Err(problem) => {
+                let problem = match problem {
+                    NoAnswer::Panicked => "the store panicked while it was closed",
+                    NoAnswer::TookTooLong => "the store did not close in time",
+                };
+                Err(Error::new(ErrorKind::StoreFailed, problem))
+            }
         };
-        Err(Error::new(ErrorKind::StoreFailed, problem))
+        // Last, so that it hears of all that the others did.
+        let telemetry = inner.spans.close();
+        if let Err(problem) = guard(&*inner.clock, deadline, pin!(telemetry)).await {
+            tracing::error!(?problem, "telemetry provider did not close");
+        }
+        closed.map(|()| report)
     }
 
     /// Returns when nothing is under way: no pass, no delivery, no hook, no listener.

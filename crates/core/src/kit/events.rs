@@ -16,6 +16,7 @@ use crate::model::{
 use crate::pipeline;
 use crate::store::{EventQuery, EventSearch};
 use crate::sync::inside::Inside;
+use crate::telemetry::SpanName;
 
 /// How many words a search may have.
 const MOST_SEARCHED_WORDS: usize = 64;
@@ -325,6 +326,10 @@ impl SendEvent {
                 inside,
                 Box::pin(async move {
                     running.closing.check()?;
+                    if running.spans.may_watch(SpanName::SendEvent) {
+                        let sent = pipeline::observed::send(&running, &scope, event).await?;
+                        return Ok(sent.settle_observed_from(&running, is_inside).await);
+                    }
                     let accepted = pipeline::direct::accept(&running, &scope, event).await?;
                     Ok(accepted.settle_from(&running, is_inside).await)
                 }),

@@ -129,7 +129,13 @@ impl FlowControl {
             ),
             Some(BreakerTransition::Closed) => (FrameworkEventType::CircuitBreakerClosed, None),
         };
-        tracing::warn!(channel_id = %channel, event = event_type.as_str(), "circuit breaker");
+        let event = event_type.as_str();
+        match transition {
+            Some(BreakerTransition::Opened) => {
+                tracing::error!(channel_id = %channel, event, "circuit breaker opened");
+            }
+            _ => tracing::info!(channel_id = %channel, event, "circuit breaker closed"),
+        }
         inner.emit(event_type, |event| {
             event.channel_id = Some(channel.clone());
             if let Some(failures) = failures {

@@ -213,7 +213,7 @@ pub(crate) async fn greet_all(
         match greeting.commit(inner, scope).await {
             Ok(greeted) => deliver(inner, greeted, gate.clone()),
             Err(error) => {
-                tracing::error!(room_id = %room, channel_id = %channel, %error, "agent could not greet");
+                tracing::error!(room_id = %room, channel_id = %channel, code = error.code(), error = %inner.shown(&error), "agent could not greet");
             }
         }
     }

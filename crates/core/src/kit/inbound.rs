@@ -7,8 +7,9 @@ use tokio::sync::oneshot;
 use super::{Rooms, close};
 use crate::error::Result;
 use crate::model::{InboundMessage, InboundResult};
-use crate::pipeline::{self, Refusal};
+use crate::pipeline::{self, Refusal, observed};
 use crate::sync::inside::Inside;
+use crate::telemetry::SpanName;
 
 /// Waits for the deliveries of a message whose caller did not.
 #[derive(Debug)]
@@ -49,6 +50,9 @@ impl Rooms {
     /// - [`StoreFailed`](crate::ErrorKind::StoreFailed), [`KitClosed`](crate::ErrorKind::KitClosed).
     pub async fn process_inbound(&self, message: InboundMessage) -> Result<InboundResult> {
         let inner = self.inner();
+        if inner.spans.may_watch(SpanName::ProcessInbound) {
+            return Box::pin(self.process_observed(message)).await;
+        }
         let (running, scope) = (Arc::clone(inner), self.scope.clone());
         let inside = Inside::current();
         let is_inside = inside.is_some();
@@ -65,6 +69,24 @@ impl Rooms {
                 }),
             )
             .await
+    }
+
+    /// As [`process_inbound`](Self::process_inbound), where somebody looks on.
+    async fn process_observed(&self, message: InboundMessage) -> Result<InboundResult> {
+        let inner = self.inner();
+        let (running, scope) = (Arc::clone(inner), self.scope.clone());
+        let inside = Inside::current();
+        let is_inside = inside.is_some();
+        let call = async move {
+            running.closing.check()?;
+            if !running.intake.admits(&running, &scope, &message) {
+                let limited = Refusal::RateLimited;
+                return Ok(observed::turned_away(&running, &message, limited).result);
+            }
+            let accepted = observed::accept(&running, &scope, message).await?;
+            Ok(accepted.settle_observed_from(&running, is_inside).await)
+        };
+        inner.run_to_end(inside, Box::pin(call)).await
     }
 
     /// As [`process_inbound`](Self::process_inbound), but returns once the event is committed or
@@ -84,15 +106,19 @@ impl Rooms {
                 Box::pin(async move {
                     running.closing.check()?;
                     let accepted = if running.intake.admits(&running, &scope, &message) {
-                        pipeline::inbound::accept(&running, &scope, message).await?
+                        if running.spans.may_watch(SpanName::ProcessInbound) {
+                            observed::accept(&running, &scope, message).await?
+                        } else {
+                            pipeline::inbound::accept(&running, &scope, message).await?
+                        }
                     } else {
-                        pipeline::inbound::refused(Refusal::RateLimited)
+                        observed::turned_away(&running, &message, Refusal::RateLimited)
                     };
                     let result = accepted.result.clone();
                     let (sender, settled) = oneshot::channel();
                     running.tasks.spawn(async move {
                         // Nobody may be waiting.
-                        let _ = sender.send(accepted.settle().await);
+                        let _ = sender.send(accepted.settle_apart().await);
                     });
                     Ok((result, DeliveryHandle { settled }))
                 }),

@@ -19,6 +19,7 @@ mod intake;
 mod lifecycle;
 mod member_change;
 mod members;
+mod observe;
 mod participants;
 mod reading;
 mod realtime;
@@ -30,6 +31,7 @@ mod sources;
 mod storing;
 mod threads;
 mod timers;
+mod traces;
 mod webhook;
 
 use std::collections::HashMap;
@@ -79,6 +81,7 @@ use crate::sync::inside::Inside;
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::{Panicked, Tasks};
 use crate::sync::{RealtimeBackend, RoomLockManager, read};
+use crate::telemetry::Shown;
 
 /// The channel id of what the framework itself says.
 pub(crate) static SYSTEM_CHANNEL: LazyLock<ChannelId> = LazyLock::new(|| ChannelId::from("system"));
@@ -110,6 +113,8 @@ pub(crate) struct Inner {
     pub(crate) receipts: receipts::Receipts,
     pub(crate) sources: sources::Sources,
     pub(crate) greetings: greeting::Greetings,
+    pub(crate) traces: crate::trace::Desk,
+    pub(crate) spans: crate::telemetry::Spans,
     channels: Channels,
     closing: close::Closing,
 }
@@ -147,6 +152,11 @@ impl Inner {
         policy.is_none_or(|policy| policy.should_persist(event_type))
     }
 
+    /// An error as it may be logged: the words of parts that were plugged in may repeat what people said.
+    pub(crate) fn shown<'a>(&self, error: &'a Error) -> Shown<&'a Error> {
+        self.settings.log_content.show(error)
+    }
+
     pub(crate) fn context(&self, room: RoomSnapshot) -> RoomContext {
         RoomContext::new(room, Arc::clone(&self.store), Arc::clone(&self.clock))
     }
@@ -176,6 +186,9 @@ impl Inner {
         room: &RoomId,
         attached: bool,
     ) {
+        if attached {
+            self.traces.attached(self, channel, room);
+        }
         let Some(channel) = self.channel(channel) else {
             return;
         };
@@ -195,7 +208,7 @@ impl Inner {
     /// Asks for a room's own hooks before something is told to them. Where that fails they miss it.
     pub(crate) async fn load_hooks(&self, room: &crate::model::Room) {
         if let Err(error) = self.loaded_hooks(room).await {
-            tracing::error!(room_id = %room.id, %error, "the room's hooks could not be loaded");
+            tracing::error!(room_id = %room.id, code = error.code(), error = %self.shown(&error), "the room's hooks could not be loaded");
         }
     }
 

@@ -289,7 +289,8 @@ impl Receipts {
         inner.tasks.spawn(async move {
             for (scope, status) in held {
                 if let Err(error) = process(&inner_of_task, &scope, status).await {
-                    tracing::error!(%error, "a report that came early could not be told");
+                    let inner = &inner_of_task;
+                    tracing::error!(code = error.code(), error = %inner.shown(&error), "a report that came early could not be told");
                 }
             }
         });

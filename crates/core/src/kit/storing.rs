@@ -101,12 +101,12 @@ impl Inner {
         };
         match found.await {
             Ok(Some(snapshot)) => {
-                tracing::warn!(room_id = %room, event_id = %event, %error, "commit failed, but the event is there");
+                tracing::warn!(room_id = %room, event_id = %event, code = error.code(), error = %self.shown(&error), "commit failed, but the event is there");
                 Ok(snapshot)
             }
             Ok(None) => Err(error),
             Err(unread) => {
-                tracing::error!(room_id = %room, event_id = %event, %error, %unread, "commit failed, and whether the event is there cannot be read");
+                tracing::error!(room_id = %room, event_id = %event, code = error.code(), error = %self.shown(&error), unread = %self.shown(&unread), "commit failed, and whether the event is there cannot be read");
                 let problem = format!("event {event} of room {room} may be stored or not");
                 Err(Error::new(ErrorKind::OutcomeUnknown, problem).with_source(error))
             }

@@ -77,7 +77,7 @@ impl Rooms {
                     Ok((room, true)) => changed.push(room),
                     Ok((_, false)) => {}
                     Err(error) => {
-                        tracing::error!(room_id = %room, %error, "timers were not checked");
+                        tracing::error!(room_id = %room, code = error.code(), error = %inner.shown(&error), "timers were not checked");
                     }
                 }
             }
@@ -402,7 +402,7 @@ async fn scan(inner: &Arc<Inner>) -> bool {
     };
     let scanned = inner.run_to_end(None, Box::pin(call)).await;
     if let Err(error) = &scanned {
-        tracing::error!(%error, "rooms could not be looked through for their timers");
+        tracing::error!(code = error.code(), error = %inner.shown(error), "rooms could not be looked through for their timers");
     }
     scanned.is_ok()
 }
@@ -434,7 +434,7 @@ async fn look(inner: &Arc<Inner>, room: RoomId, watch: Watch) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::RoomNotFound => {}
         Err(error) => {
-            tracing::error!(room_id = %room, %error, "a room's timers could not be looked at");
+            tracing::error!(room_id = %room, code = error.code(), error = %inner.shown(&error), "a room's timers could not be looked at");
             let due = inner.clock.elapsed().saturating_add(RETRY);
             lock(&inner.timers.state).put(&room, Watch { due, ..watch });
         }

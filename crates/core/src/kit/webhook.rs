@@ -3,8 +3,12 @@
 use super::Rooms;
 use crate::error::Result;
 use crate::model::{
-    ChannelId, EventType, InboundMessage, InboundResult, StatusOutcome, WebhookItem,
+    ChannelId, EventType, InboundMessage, InboundResult, RoomId, StatusOutcome, WebhookItem,
 };
+use crate::trace;
+
+/// The protocol of the traces of webhooks.
+const PROTOCOL: &str = "webhook";
 
 /// What became of one item of a webhook.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +30,10 @@ impl Rooms {
     /// [`idempotency_key`](InboundMessage::idempotency_key) gets the provider's id as one. Edits and
     /// deletes, which may carry the id of the message that they change, get none.
     ///
+    /// Each item that is taken leaves a [protocol trace](crate::trace) `webhook` in its room, where
+    /// somebody wants traces; a web server tells of the request itself through
+    /// [`trace_emitter`](Self::trace_emitter).
+    ///
     /// **Nothing here says whether the request is the provider's.** Check its signature first (RFC §17.1),
     /// and the time that is signed with it, by a [`ReplayWindow`](crate::resilience::ReplayWindow).
     ///
@@ -41,20 +49,47 @@ impl Rooms {
         let items: Vec<_> = items.into_iter().collect();
         let mut outcomes = Vec::with_capacity(items.len());
         for item in items {
-            outcomes.push(match item {
-                WebhookItem::Message(message) => {
-                    let message = of_channel(*message, &channel);
-                    let taken = self.process_inbound_deferred(message).await;
-                    taken.map(|(result, _)| WebhookOutcome::Message(Box::new(result)))
-                }
+            let item = match item {
+                WebhookItem::Message(message) => of_channel(*message, &channel).into(),
                 WebhookItem::Status(mut status) => {
                     status.channel_id = Some(channel.clone());
+                    WebhookItem::Status(status)
+                }
+            };
+            let inner = self.inner();
+            let told = match &item {
+                WebhookItem::Message(message) => {
+                    trace::of_message(inner, &channel, PROTOCOL, message)
+                }
+                WebhookItem::Status(status) => trace::of_report(inner, &channel, PROTOCOL, status),
+            };
+            let outcome = match item {
+                WebhookItem::Message(message) => {
+                    let taken = self.process_inbound_deferred(*message).await;
+                    taken.map(|(result, _)| WebhookOutcome::Message(Box::new(result)))
+                }
+                WebhookItem::Status(status) => {
                     let taken = self.process_delivery_status(*status).await;
                     taken.map(|outcome| WebhookOutcome::Status(Box::new(outcome)))
                 }
-            });
+            };
+            if let (Some(mut told), Ok(outcome)) = (told, &outcome) {
+                told.room_id = outcome.room().cloned();
+                inner.traces.take(inner, &self.scope, told);
+            }
+            outcomes.push(outcome);
         }
         outcomes
+    }
+}
+
+impl WebhookOutcome {
+    /// The room that the item concerns, where there is one.
+    fn room(&self) -> Option<&RoomId> {
+        match self {
+            Self::Message(result) => result.event.as_ref().map(|event| &event.room_id),
+            Self::Status(outcome) => outcome.room_id.as_ref(),
+        }
     }
 }
 

@@ -114,6 +114,11 @@ async fn judge(inner: &Arc<Inner>, room: &RoomSnapshot, pass: &mut Pass) -> Resu
     if too_deep && matches!(pass.origin, Origin::Reply { .. }) {
         return Ok(Some(Refusal::EventChainDepthLimit.into()));
     }
+    let is_last = pass.draft.chain_depth.saturating_add(1) >= inner.settings.max_chain_depth;
+    if is_last && matches!(pass.origin, Origin::Reply { .. }) {
+        let (event, depth) = (&pass.draft.id, pass.draft.chain_depth);
+        tracing::warn!(room_id = %room.room.id, event_id = %event, chain_depth = depth, "no answer may follow this one");
+    }
     if pass.hooked.is_none() {
         pass.hooked = Some(run_hooks(inner, room, pass).await?);
     }

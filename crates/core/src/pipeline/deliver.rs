@@ -16,6 +16,7 @@ use crate::resilience::{backoff, may_retry};
 use crate::router::adapt;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
+use crate::telemetry::Parent;
 
 /// A delivery that is planned, with its place in the lane.
 pub(crate) struct Job {
@@ -31,6 +32,8 @@ pub(crate) struct Job {
     pub(super) context: RoomContext,
     /// The answer as it was shown while it came, where the channel was among those who saw it.
     pub(super) live: Option<Arc<Live>>,
+    /// The span of the event's broadcast, where somebody looks on.
+    pub(super) broadcast: Parent,
     /// `None` where the lane was full.
     pub(super) place: Option<LaneTicket>,
 }
@@ -69,6 +72,7 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
         context,
         live,
         place,
+        ..
     } = job;
     let mut done = Done {
         kind,

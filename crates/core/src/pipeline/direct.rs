@@ -12,6 +12,7 @@ use crate::kit::Inner;
 use crate::model::{
     ChannelBinding, ChannelDirection, EventContent, EventSource, InboundResult, RoomEvent,
 };
+use crate::telemetry::Span;
 
 /// Takes an event up to the commit; what refuses to store it is an error.
 pub(crate) async fn accept(
@@ -74,6 +75,8 @@ async fn take(inner: &Arc<Inner>, scope: &Scope, pass: Pass) -> Result<Accepted>
             Ok(Accepted {
                 result,
                 cascade: None,
+                refusal: None,
+                span: Span::none(),
             })
         }
     }

@@ -18,6 +18,7 @@ use crate::model::{
     InboundMessage, OrganizationId, Participant, ParticipantId, RoomId,
 };
 use crate::sync::guard::{NoAnswer, guard};
+use crate::telemetry::SpanName;
 
 /// How many candidates of one sender are kept.
 const MOST_CANDIDATES: usize = 64;
@@ -60,7 +61,24 @@ pub(super) async fn identify(
         channel,
         sender,
     };
-    let mut result = resolve(inner, message, context).await;
+    let mut span = inner.spans.start(SpanName::IdentityResolve, |span| {
+        span.set("room_id", context.room_id());
+        span.set("channel_id", &message.channel_id);
+    });
+    let resolved = span.run(pin!(resolve(inner, message, context))).await;
+    let mut result = match resolved {
+        Ok(result) => {
+            if let Some(open) = span.open() {
+                open.set("identification", result.status.as_str());
+            }
+            span.end();
+            result
+        }
+        Err(code) => {
+            span.fail(code);
+            IdentityResult::unknown()
+        }
+    };
     asking.complete(&mut result);
     match result.status {
         IdentificationStatus::Identified => {
@@ -122,23 +140,26 @@ async fn is_a_question(
     Ok(!known.is_some_and(answers))
 }
 
-/// Asks the resolver; one that fails or takes too long does not know the sender (RFC §11.5).
+/// Asks the resolver. One that fails or takes too long does not know the sender (RFC §11.5); what
+/// comes back is a code then.
 async fn resolve(
     inner: &Arc<Inner>,
     message: &InboundMessage,
     context: &RoomContext,
-) -> IdentityResult {
+) -> Result<IdentityResult, &'static str> {
     let Some(resolver) = &inner.identity else {
-        return IdentityResult::unknown();
+        return Ok(IdentityResult::unknown());
     };
     let answer = resolver.resolve(message, context);
     match guard(&*inner.clock, inner.settings.identity_timeout, pin!(answer)).await {
-        Ok(Ok(result)) => return result,
+        Ok(Ok(result)) => Ok(result),
         Ok(Err(error)) => {
-            tracing::error!(room_id = %context.room_id(), %error, "identity resolver failed");
+            tracing::error!(room_id = %context.room_id(), code = error.code(), error = %inner.shown(&error), "identity resolver failed");
+            Err(error.code())
         }
         Err(NoAnswer::Panicked) => {
             tracing::error!(room_id = %context.room_id(), "identity resolver panicked");
+            Err("identity_resolver_panicked")
         }
         Err(NoAnswer::TookTooLong) => {
             tracing::error!(room_id = %context.room_id(), "identity resolver took too long");
@@ -147,9 +168,9 @@ async fn resolve(
                 event.channel_id = Some(message.channel_id.clone());
                 event.data.insert("address", message.sender_id.as_str());
             });
+            Err("identity_timeout")
         }
     }
-    IdentityResult::unknown()
 }
 
 /// Whether an identity may be known in a room of this organisation (RFC §17.2).
@@ -303,6 +324,7 @@ impl Asking<'_> {
         pass.draft.edit().source.participant_id = Some(id.clone());
         set_person(pass, person);
         let inner = self.inner;
+        tracing::info!(room_id = %self.context.room_id(), identity_id = %identity.id, "participant resolved");
         inner.emit(FrameworkEventType::IdentityResolved, |event| {
             event.room_id = Some(self.context.room_id().clone());
             event.channel_id = Some(self.channel.id().clone());
@@ -330,7 +352,8 @@ impl Asking<'_> {
     }
 
     fn rejected(&self, reason: &str) -> Option<TurnedAway> {
-        tracing::info!(room_id = %self.context.room_id(), reason, "sender turned away");
+        let reason = self.inner.settings.log_content.show(reason);
+        tracing::info!(room_id = %self.context.room_id(), %reason, "sender turned away");
         Some(TurnedAway {
             refusal: Refusal::IdentityRejected,
             told: None,

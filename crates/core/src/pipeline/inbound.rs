@@ -21,11 +21,16 @@ use crate::model::{EventId, InboundMessage, InboundResult, RoomId};
 use crate::store::IdempotentOutcome;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
+use crate::telemetry::Span;
 
 /// A message that was taken or refused, and what still follows from it.
 pub(crate) struct Accepted {
     pub(crate) result: InboundResult,
     pub(crate) cascade: Option<Cascade>,
+    /// Why nothing was stored, where nothing was.
+    pub(super) refusal: Option<Refusal>,
+    /// Open until all that follows is done.
+    pub(super) span: Span,
 }
 
 /// Takes a message up to the commit.
@@ -96,6 +101,7 @@ impl Accepted {
         let Self {
             mut result,
             cascade,
+            ..
         } = self;
         if let Some(cascade) = cascade {
             // What panics here is not to make a failure of a message that is stored.
@@ -132,8 +138,12 @@ pub(super) fn accepted(
         ..InboundResult::default()
     };
     let cascade = Cascade::new(Arc::clone(inner), scope.clone(), room, committed, added);
-    let cascade = Some(cascade);
-    Accepted { result, cascade }
+    Accepted {
+        result,
+        cascade: Some(cascade),
+        refusal: None,
+        span: Span::none(),
+    }
 }
 
 struct Prepared {
@@ -192,7 +202,7 @@ async fn prepare(
     let parsed = place
         .clone()
         .scope(channel.handle_inbound(message, &context));
-    let draft = match guard(&*inner.clock, inner.settings.process_timeout, pin!(parsed)).await {
+    let mut draft = match guard(&*inner.clock, inner.settings.process_timeout, pin!(parsed)).await {
         Ok(draft) => draft?,
         Err(NoAnswer::Panicked) => return Err(Error::channel("the channel panicked on a message")),
         Err(NoAnswer::TookTooLong) => return Err(Error::channel("the channel took too long")),
@@ -203,6 +213,7 @@ async fn prepare(
         ));
     }
     draft.content.validate()?;
+    inner.settings.raw_payload.apply_to(&mut draft);
     let mut pass = Pass::new(sender, draft);
     let turned_away = match &resolvable {
         None => None,
@@ -246,6 +257,8 @@ pub(crate) fn refused(refusal: Refusal) -> Accepted {
     Accepted {
         result,
         cascade: None,
+        refusal: Some(refusal),
+        span: Span::none(),
     }
 }
 
@@ -271,6 +284,8 @@ pub(super) async fn repeat(
     Ok(Accepted {
         result,
         cascade: None,
+        refusal: None,
+        span: Span::none(),
     })
 }
 

@@ -25,6 +25,7 @@ use crate::model::{
 };
 use crate::store::{IdempotentOutcome, RoomCommit};
 use crate::sync::inside::Inside;
+use crate::telemetry::SpanName;
 
 /// How often a pass starts over because another process changed the room in between.
 pub(super) const MOST_CONFLICTS: usize = 32;
@@ -213,7 +214,8 @@ pub(crate) async fn run(
     let mut added = Vec::new();
     for injected in injections {
         if let Err(error) = injected.content.validate() {
-            tracing::error!(room_id = %room, %error, "injected event is not acceptable");
+            let error = Error::from(error);
+            tracing::error!(room_id = %room, code = error.code(), error = %inner.shown(&error), "injected event is not acceptable");
             continue;
         }
         let mut pass = Pass::injected(room, injected, inner);
@@ -231,7 +233,7 @@ pub(crate) async fn run(
                 }
             }
             Err(error) => {
-                tracing::error!(room_id = %room, %error, "injected event was not stored");
+                tracing::error!(room_id = %room, code = error.code(), error = %inner.shown(&error), "injected event was not stored");
                 if error.kind() == ErrorKind::OutcomeUnknown {
                     break;
                 }
@@ -270,7 +272,7 @@ async fn commit(
         };
         let decision = match decision {
             Err(error) if error.kind() == ErrorKind::VersionConflict => {
-                tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
+                tracing::debug!(room_id = %room, code = error.code(), error = %inner.shown(&error), "room changed meanwhile, deciding anew");
                 continue;
             }
             decision => decision?,
@@ -284,22 +286,33 @@ async fn commit(
         let edited = commit.edited.clone();
         let tasks = commit.tasks.clone();
         let changes_room = commit.room.is_some();
+        let kept = commit.event.is_some();
         let committed = if commit.is_empty() {
             // An event that is not kept, with nothing beside it.
             inner.visible_room(scope, room).await
         } else {
-            inner.commit(commit).await
+            let span = inner.spans.start(SpanName::StoreEvent, |span| {
+                span.set("room_id", room);
+                span.set("event_id", &pass.draft.id);
+                span.set("channel_id", &pass.draft.source.channel_id);
+            });
+            let stored = span.run(pin!(inner.commit(commit))).await;
+            span.end_with(&stored);
+            stored
         };
         let snapshot = match committed {
             Ok(snapshot) => snapshot,
             Err(error) if error.kind() == ErrorKind::VersionConflict => {
-                tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
+                tracing::debug!(room_id = %room, code = error.code(), error = %inner.shown(&error), "room changed meanwhile, deciding anew");
                 continue;
             }
             // Boxed: a store seldom fails, and every pass would be larger.
             Err(error) => Box::pin(inner.after_failed_commit(room, &pass.draft.id, error)).await?,
         };
         let event = pass.draft.share();
+        if kept {
+            stored_log(inner, &event);
+        }
         let context = inner.context(snapshot);
         if changes_room {
             // A paused room that is active again has another timer running.
@@ -336,6 +349,22 @@ async fn commit(
         ErrorKind::VersionConflict,
         format!("room {room} changed {MOST_CONFLICTS} times while an event was to be committed"),
     ))
+}
+
+/// Logs that an event is stored; what it says only where that was asked for by name.
+fn stored_log(inner: &Inner, event: &RoomEvent) {
+    tracing::info!(
+        room_id = %event.room_id, event_id = %event.id, channel_id = %event.source.channel_id,
+        provider = event.source.provider.as_deref(), index = event.index,
+        chain_depth = event.chain_depth, status = %event.status, "event stored"
+    );
+    if inner.settings.log_content.0 {
+        tracing::debug!(
+            room_id = %event.room_id, event_id = %event.id,
+            participant_id = event.source.participant_id.as_ref().map(ParticipantId::as_str),
+            texts = ?event.content.texts(), raw_payload = ?event.source.raw_payload, "event content"
+        );
+    }
 }
 
 fn timed_out(inner: &Arc<Inner>, pass: &Pass) -> Outcome {

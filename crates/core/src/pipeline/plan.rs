@@ -11,6 +11,7 @@ use crate::model::{
     ChannelBinding, ChannelCategory, ChannelDirection, FrameworkEventType, RoomEvent,
 };
 use crate::router::addressing;
+use crate::telemetry::Parent;
 
 /// Who gets the event: each with a place in its lane, taken here so that lanes are in index order.
 pub(super) fn plan(
@@ -72,6 +73,7 @@ fn job(
         channel: inner.channel(&binding.channel_id),
         context: context.clone(),
         live: None,
+        broadcast: Parent::default(),
         place: inner.lanes.enqueue(lane, inner.settings.lane_capacity),
     }
 }

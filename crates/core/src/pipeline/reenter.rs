@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 
 use futures_util::future::FutureExt;
@@ -10,17 +11,19 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::deliver::{self, Done, Job, JobKind};
 use super::live::Live;
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
-use super::{Refusal, Scope, replay, system_event};
-use crate::channel::{ChannelOutput, Reply, Response};
+use super::reply::{answer_event, end_reply, failure_event, settle_stream};
+use super::{Refusal, Scope, observed, replay};
+use crate::channel::{ChannelOutput, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::hook::{AfterBroadcast, OnError};
 use crate::kit::Inner;
 use crate::model::{
-    ChannelBinding, ChannelDirection, ChannelId, DeliveryOutcome, DeliveryResult, EventSource,
-    EventType, FrameworkEventType, Metadata, RoomEvent, RoomId,
+    ChannelBinding, ChannelId, DeliveryOutcome, DeliveryResult, FrameworkEventType, Metadata,
+    RoomEvent, RoomId,
 };
+use crate::telemetry::{Span, SpanName};
 
 /// Everything that one event sets off in a room: its deliveries, the answers, and theirs.
 ///
@@ -58,6 +61,8 @@ struct UnderWay {
     is_root: bool,
     /// Whether it was done with before, and is answered again.
     is_again: bool,
+    /// Its broadcast.
+    span: Span,
 }
 
 /// What an agent made of an event, not yet committed.
@@ -229,7 +234,7 @@ impl Cascade {
             event,
             block,
             context,
-            jobs,
+            mut jobs,
             ..
         } = committed;
         if block.is_some() {
@@ -238,6 +243,7 @@ impl Cascade {
         if is_root {
             self.root_context = Some(context.clone());
         }
+        let span = observed::broadcast(&self.inner, &event, &mut jobs);
         let under_way = UnderWay {
             event,
             context,
@@ -245,9 +251,10 @@ impl Cascade {
             failed: 0,
             is_root,
             is_again: false,
+            span,
         };
         if under_way.left == 0 {
-            self.finish(&under_way);
+            self.finish(under_way);
             return;
         }
         self.under_way.push(under_way);
@@ -259,9 +266,10 @@ impl Cascade {
         &mut self,
         event: Arc<RoomEvent>,
         context: RoomContext,
-        jobs: Vec<Job>,
+        mut jobs: Vec<Job>,
         queue: &mut VecDeque<Work>,
     ) {
+        let span = observed::broadcast(&self.inner, &event, &mut jobs);
         self.root_context = Some(context.clone());
         self.under_way.push(UnderWay {
             event,
@@ -270,6 +278,7 @@ impl Cascade {
             failed: 0,
             is_root: true,
             is_again: true,
+            span,
         });
         queue.extend(jobs.into_iter().map(Work::Deliver));
     }
@@ -333,7 +342,7 @@ impl Cascade {
         });
         if finished {
             let under_way = self.under_way.swap_remove(at);
-            self.finish(&under_way);
+            self.finish(under_way);
         }
     }
 
@@ -350,28 +359,35 @@ impl Cascade {
     }
 
     /// All lanes are done with an event.
-    fn finish(&self, under_way: &UnderWay) {
+    fn finish(&self, under_way: UnderWay) {
         let UnderWay {
             event,
             context,
             failed,
             is_root,
             is_again,
+            mut span,
             ..
         } = under_way;
-        if *is_again {
+        if !is_again {
+            span.enter(|| self.inner.observe::<AfterBroadcast>(&context, &event));
+        }
+        if let Some(open) = span.open() {
+            open.set("failed", failed);
+        }
+        span.end();
+        if is_again {
             return;
         }
-        self.inner.observe::<AfterBroadcast>(context, event);
-        if *failed > 0 {
+        if failed > 0 {
             self.inner
                 .emit(FrameworkEventType::BroadcastPartialFailure, |notice| {
                     notice.room_id = Some(event.room_id.clone());
                     notice.event_id = Some(event.id.clone());
-                    notice.data.insert("failed", *failed);
+                    notice.data.insert("failed", failed);
                 });
         }
-        if *is_root {
+        if is_root {
             self.inner
                 .emit(FrameworkEventType::EventProcessed, |notice| {
                     notice.room_id = Some(event.room_id.clone());
@@ -433,6 +449,9 @@ impl Cascade {
 /// Does one piece of work. All of a cascade's work is of this one type.
 async fn perform(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, work: Work) -> Step {
     match work {
+        Work::Deliver(job) if job.broadcast.is_open() => {
+            Step::Delivered(observed::deliver(inner, job).await)
+        }
         Work::Deliver(job) => Step::Delivered(deliver::run(inner, job).await),
         // Boxed, so that the far more frequent delivery is not as large as a whole pass.
         Work::Answer(answers) => Box::pin(answer(inner, scope, room, answers)).await,
@@ -473,7 +492,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             let live = lives.pop_front();
             if let Err(invalid) = reply.content.validate() {
                 let invalid = Error::from(invalid.within("content"));
-                tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %invalid, "answer is not acceptable");
+                tracing::error!(room_id = %room, channel_id = %binding.channel_id, code = invalid.code(), error = %inner.shown(&invalid), "answer is not acceptable");
                 if let Some(live) = &live {
                     live.retract(invalid.code(), invalid.code());
                 }
@@ -492,9 +511,18 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             pass.observations = std::mem::take(&mut observations);
             pass.metadata_updates = std::mem::take(&mut metadata_updates);
             inner.hooks.let_observers_start().await;
-            let run = pass::run(inner, scope, room, pass, Budget::new(inner));
-            let run = AssertUnwindSafe(run).catch_unwind().await;
+            let span = inner.spans.start(SpanName::ProcessReply, |span| {
+                span.set("room_id", room);
+                span.set("event_id", &pass.draft.id);
+                span.set("channel_id", &binding.channel_id);
+                span.set_some("provider", pass.draft.source.provider.as_deref());
+                span.set("trigger_id", &trigger.id);
+                span.set("chain_depth", pass.draft.chain_depth);
+            });
+            let run = pin!(pass::run(inner, scope, room, pass, Budget::new(inner)));
+            let run = AssertUnwindSafe(span.run(run)).catch_unwind().await;
             let mut outcome = run.unwrap_or_else(|_panic| Err(Error::panicked()));
+            end_reply(span, &outcome);
             if let Some(live) = &live {
                 settle_stream(live, &mut outcome);
             }
@@ -515,7 +543,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
                 }
                 Ok(Outcome::Refused(_) | Outcome::Repeated(_)) => {}
                 Err(failed) => {
-                    tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "answer was not stored");
+                    tracing::error!(room_id = %room, channel_id = %binding.channel_id, code = failed.code(), error = %inner.shown(&failed), "answer was not stored");
                     lost(failed.code(), failed.to_string());
                 }
             }
@@ -523,90 +551,9 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
         let kept = pass::store_effects(inner, room, tasks, observations, metadata_updates);
         let kept = AssertUnwindSafe(kept).catch_unwind().await;
         if let Err(failed) = kept.unwrap_or_else(|_panic| Err(Error::panicked())) {
-            tracing::error!(room_id = %room, channel_id = %binding.channel_id, error = %failed, "side effects were not stored");
+            tracing::error!(room_id = %room, channel_id = %binding.channel_id, code = failed.code(), error = %inner.shown(&failed), "side effects were not stored");
             lost(failed.code(), failed.to_string());
         }
     }
     Step::Answered { committed, error }
-}
-
-/// The answer as an event: one deeper in the chain, in the thread of what it answers.
-pub(super) fn answer_event(
-    inner: &Inner,
-    trigger: &RoomEvent,
-    binding: &ChannelBinding,
-    reply: Reply,
-    response_metadata: &Metadata,
-) -> RoomEvent {
-    let mut source = EventSource::new(binding.channel_id.clone(), binding.channel_type.clone());
-    source.direction = ChannelDirection::Outbound;
-    source.provider = inner.provider_of(&binding.channel_id);
-    let changes_another = reply.content.event_type() != EventType::Message;
-    let room = trigger.room_id.clone();
-    // For an edit or delete the type follows from the content.
-    let mut event = RoomEvent::new(room, source, reply.content, inner.clock.now());
-    if !changes_another {
-        event.event_type = reply.event_type;
-    }
-    event.chain_depth = trigger.chain_depth.saturating_add(1);
-    event.parent_event_id.clone_from(&trigger.parent_event_id);
-    event
-        .response_visibility
-        .clone_from(&trigger.response_visibility);
-    event.addressed_to = reply.addressed_to;
-    event.visibility = reply.visibility;
-    event.metadata = reply.metadata;
-    event.metadata.merge(response_metadata);
-    event
-}
-
-/// Shows those who saw a streamed answer coming what became of it.
-fn settle_stream(live: &Arc<Live>, outcome: &mut Result<Outcome>) {
-    match outcome {
-        Ok(Outcome::Committed(committed, _)) => match &committed.block {
-            Some(block) => live.retract(&block.reason, &block.blocked_by),
-            None => {
-                for job in &mut committed.jobs {
-                    job.live = Some(Arc::clone(live));
-                }
-                let gets_it = |channel: &ChannelId| {
-                    committed
-                        .jobs
-                        .iter()
-                        .any(|job| job.binding.channel_id == *channel)
-                };
-                live.retract_from(|channel| !gets_it(channel), "not_visible", "not_visible");
-            }
-        },
-        Ok(Outcome::Refused(refusal)) => live.retract(refusal.code(), refusal.code()),
-        Ok(Outcome::Repeated(_)) => live.retract("repeated", "repeated"),
-        Err(error) => live.retract(error.code(), error.code()),
-    }
-}
-
-fn failure_event(
-    inner: &Inner,
-    event: &RoomEvent,
-    binding: &ChannelBinding,
-    code: &str,
-    message: &str,
-) -> Arc<RoomEvent> {
-    let body = format!("{} failed", binding.channel_id);
-    let at = inner.clock.now();
-    let mut failure = system_event(
-        &event.room_id,
-        EventType::System,
-        "error",
-        body,
-        Metadata::new(),
-        at,
-    );
-    failure.metadata.insert("error", message);
-    failure.metadata.insert("error_type", code);
-    failure.metadata.insert("error_category", "channel");
-    failure.metadata.insert("event_id", event.id.as_str());
-    failure
-        .metadata
-        .insert("channel_id", binding.channel_id.as_str());
-    Arc::new(failure)
 }

@@ -19,6 +19,7 @@ use crate::model::{
 };
 use crate::store::{EventQuery, RoomCommit, RoomSnapshot};
 use crate::sync::inside::Inside;
+use crate::telemetry::Span;
 
 /// How many messages are looked at for the one to answer again, and how many of an agent's old answers
 /// are marked.
@@ -103,6 +104,8 @@ pub(crate) async fn accept(
         Accepted {
             result,
             cascade: Some(cascade),
+            refusal: None,
+            span: Span::none(),
         }
     }))
 }
@@ -143,7 +146,8 @@ pub(super) async fn supersede(
 ) {
     if let Err(error) = mark(inner, scope, trigger, new).await {
         tracing::error!(
-            room_id = %trigger.room_id, event_id = %new.id, %error,
+            room_id = %trigger.room_id, event_id = %new.id, code = error.code(),
+            error = %inner.shown(&error),
             "earlier answers were not marked"
         );
     }

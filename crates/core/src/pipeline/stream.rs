@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 use super::LaneKey;
 use super::live::{Listener, Live};
 use super::plan;
-use super::reenter::answer_event;
+use super::reply::answer_event;
 use crate::channel::{Channel, Delta, DeltaStream, Reply, StreamEnd, StreamFrame, StreamStart};
 use crate::clock::{self, Elapsed};
 use crate::draft::EventDraft;
@@ -145,7 +145,7 @@ async fn next(
         Ok(Either::Left(_)) => Err(StreamEnd::Cancelled),
         Ok(Either::Right((Ok(delta), _))) => Ok(delta.map(|delta| {
             delta.map_err(|error| {
-                tracing::error!(%error, "streamed answer failed");
+                tracing::error!(code = error.code(), error = %inner.shown(&error), "streamed answer failed");
                 error.code()
             })
         })),
@@ -167,7 +167,7 @@ async fn open(inner: &Arc<Inner>, trigger: &Arc<RoomEvent>, binding: &Arc<Channe
     let listeners = listeners(inner, trigger, probe)
         .await
         .unwrap_or_else(|error| {
-            tracing::error!(room_id = %trigger.room_id, %error, "answer is not shown as it comes");
+            tracing::error!(room_id = %trigger.room_id, code = error.code(), error = %inner.shown(&error), "answer is not shown as it comes");
             Vec::new()
         });
     Part {

@@ -37,7 +37,7 @@ pub(super) async fn turn_away(
         if let Some(made) = made
             && let Err(error) = made.unmake().await
         {
-            tracing::error!(room_id = %room, %error, "the room of a sender turned away stays");
+            tracing::error!(room_id = %room, code = error.code(), error = %inner.shown(&error), "the room of a sender turned away stays");
         }
         return Ok(refused(turned.refusal));
     }

@@ -16,6 +16,8 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::inside::Inside;
 use crate::sync::lock;
+use crate::telemetry::SpanName;
+use crate::trace::{self, TraceEmitter};
 
 /// What a source and its supervisor know of each other.
 pub(crate) struct Shared {
@@ -122,9 +124,15 @@ impl SourceEmitter {
         let running = Arc::clone(&inner);
         let call = async move {
             if !running.intake.admits(&running, &shared.scope, &message) {
-                return Ok(pipeline::inbound::refused(Refusal::RateLimited).result);
+                let limited = Refusal::RateLimited;
+                return Ok(pipeline::observed::turned_away(&running, &message, limited).result);
             }
-            let accepted = pipeline::inbound::accept(&running, &shared.scope, message).await?;
+            let told = trace::of_message(&running, &shared.channel, "source", &message);
+            let accepted = if running.spans.may_watch(SpanName::ProcessInbound) {
+                pipeline::observed::accept(&running, &shared.scope, message).await?
+            } else {
+                pipeline::inbound::accept(&running, &shared.scope, message).await?
+            };
             {
                 let mut health = lock(&shared.health);
                 health.messages_received = health.messages_received.saturating_add(1);
@@ -132,9 +140,13 @@ impl SourceEmitter {
                 health.last_message_at = Some(running.clock.now());
             }
             let result = accepted.result.clone();
+            if let Some(mut told) = told {
+                told.room_id = result.event.as_ref().map(|event| event.room_id.clone());
+                running.traces.take(&running, &shared.scope, told);
+            }
             if accepted.cascade.is_some() {
                 running.tasks.spawn(async move {
-                    accepted.settle().await;
+                    accepted.settle_apart().await;
                     drop(place);
                 });
             }
@@ -187,6 +199,19 @@ impl SourceEmitter {
             self.shared
                 .tell(inner, FrameworkEventType::SourceDisconnected, |_| {});
         }
+    }
+
+    /// What emits protocol traces of the source's channel (RFC §15.6). Each message that is taken
+    /// leaves a trace `source` in its room by itself.
+    #[must_use]
+    pub fn traces(&self) -> TraceEmitter {
+        let Shared {
+            inner,
+            scope,
+            channel,
+            ..
+        } = &*self.shared;
+        TraceEmitter::new(Weak::clone(inner), scope.clone(), channel.clone())
     }
 
     /// Returns when the source is to end: it is being detached, or the kit is closing or gone.

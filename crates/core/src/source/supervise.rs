@@ -71,7 +71,8 @@ pub(crate) async fn supervise(
             .is_some_and(|most| failures >= most);
         let delay = delay(limits, shared, failures, inner.clock.elapsed());
         tracing::warn!(
-            channel_id = %shared.channel, source = shared.name, %error, failures,
+            channel_id = %shared.channel, source = shared.name, code = error.code(),
+            error = %inner.shown(&error), failures,
             delay_ms = millis(delay), "source failed"
         );
         shared.tell(inner, FrameworkEventType::SourceError, |data| {

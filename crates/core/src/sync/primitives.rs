@@ -1,10 +1,10 @@
-//! The locks and atomics of the core, in one place, so that a model checker can put its own in
+//! The locks, atomics and blocking queues of the core, in one place, so that a model checker can put its own in
 //! their stead: `tests/shuttle` compiles these very files that way. No other module takes them from
 //! `std`.
 
 #[cfg(roomkit_shuttle)]
 pub(crate) use shuttle::sync::{
-    Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic,
+    Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, mpsc,
 };
 #[cfg(roomkit_shuttle)]
 pub(crate) use tokio::waker::AtomicWaker;
@@ -12,4 +12,6 @@ pub(crate) use tokio::waker::AtomicWaker;
 #[cfg(not(roomkit_shuttle))]
 pub(crate) use futures_util::task::AtomicWaker;
 #[cfg(not(roomkit_shuttle))]
-pub(crate) use std::sync::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic};
+pub(crate) use std::sync::{
+    Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, mpsc,
+};

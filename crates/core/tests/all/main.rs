@@ -9,6 +9,7 @@
 )]
 
 mod model;
+mod observe;
 mod pipeline;
 mod store;
 mod sync;

@@ -5,16 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use roomkit_core::hook::HookTrigger;
-use roomkit_core::model::{AgentResponsePolicy, ChannelType, EphemeralEvent, Identity, RoomId};
-use roomkit_core::{Error, RoomKit, RoomOptions};
+use roomkit_core::model::{
+    AgentResponsePolicy, ChannelType, EphemeralEvent, Identity, ProtocolTrace, RoomId,
+};
+use roomkit_core::redaction::{RawPayload, Redaction};
+use roomkit_core::trace::TraceLimits;
+use roomkit_core::{Error, RoomKit, RoomKitBuilder, RoomOptions};
 
 use super::clock::ScenarioClock;
 use super::error::ConformanceError;
 use super::hooks;
 use super::identity;
 use super::pieces;
-use super::run::attach;
-use super::scenario::{ChannelSpec, Kind, RoomSpec, Scenario};
+use super::run::{attach, seconds};
+use super::scenario::{ChannelSpec, Kind, PayloadSpec, RoomSpec, Scenario};
 use crate::sync::Log;
 use crate::{MockChannel, ScriptRule, ScriptedAgent};
 
@@ -32,6 +36,8 @@ pub(super) struct Stage {
     pub(super) notices: Log<String>,
     /// The ephemeral events that were heard.
     pub(super) ephemeral: Log<EphemeralEvent>,
+    /// The protocol traces that the hooks of rooms were told, where that is watched.
+    pub(super) traces: Option<Log<ProtocolTrace>>,
     /// The rooms of which they are heard.
     pub(super) listened: Vec<RoomId>,
     /// The rooms that the scenario names.
@@ -78,6 +84,7 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     if let Some(policy) = &scenario.kit.persistence_policy {
         builder = builder.persistence_policy(policy.clone());
     }
+    builder = observed(builder, scenario)?;
     let mut stage = Stage {
         kit: builder.build().map_err(failed("the kit"))?,
         transports: Vec::new(),
@@ -86,9 +93,13 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
         hooks: Log::default(),
         notices: Log::default(),
         ephemeral: Log::default(),
+        traces: None,
         listened: Vec::new(),
         named: scenario.rooms.iter().map(|room| room.id.clone()).collect(),
     };
+    if scenario.kit.traces {
+        stage.watch_traces();
+    }
     for name in &scenario.watch {
         let notices = stage.notices.clone();
         stage.kit.on(name.as_str(), move |event| {
@@ -196,6 +207,33 @@ impl Stage {
             .map(drop)
             .map_err(failed(format!("room {}", spec.id)))
     }
+}
+
+/// What the kit keeps of payloads and of protocol traces.
+fn observed(
+    mut builder: RoomKitBuilder,
+    scenario: &Scenario,
+) -> Result<RoomKitBuilder, ConformanceError> {
+    builder = match &scenario.kit.raw_payload {
+        None => builder,
+        Some(PayloadSpec::Keep) => builder.raw_payload(RawPayload::Keep),
+        Some(PayloadSpec::Drop) => builder.raw_payload(RawPayload::Drop),
+        Some(PayloadSpec::Redact(names)) => {
+            let redaction = names.iter().fold(Redaction::default(), Redaction::name);
+            builder.raw_payload(RawPayload::Redact(redaction))
+        }
+    };
+    let Some(spec) = &scenario.kit.trace_limits else {
+        return Ok(builder);
+    };
+    let mut limits = TraceLimits::default();
+    limits.per_session = spec.per_session.unwrap_or(limits.per_session);
+    limits.total = spec.total.unwrap_or(limits.total);
+    limits.max_raw_bytes = spec.max_raw_bytes.unwrap_or(limits.max_raw_bytes);
+    if let Some(age) = spec.max_age {
+        limits.max_age = seconds("max_age", age).map_err(ConformanceError::malformed)?;
+    }
+    Ok(builder.trace_limits(limits))
 }
 
 fn transport(spec: &ChannelSpec) -> Result<MockChannel, ConformanceError> {

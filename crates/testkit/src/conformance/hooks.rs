@@ -8,6 +8,7 @@ use roomkit_core::hook::{
     InjectedEvent,
 };
 use roomkit_core::model::{ChannelId, EventContent, Metadata, RoomEvent};
+use roomkit_core::redaction::Redaction;
 use roomkit_core::{EventDraft, WeakKit};
 
 use super::error::ConformanceError;
@@ -38,6 +39,7 @@ pub(super) enum Action {
     Block(String),
     Replace(Regex, String),
     SetMetadata(Metadata),
+    RedactPayload(Redaction),
     Raise,
     Sleep(Duration),
     AttachChannel(ChannelId),
@@ -78,6 +80,7 @@ pub(super) fn make(
         Action::Block(_)
         | Action::Replace(..)
         | Action::SetMetadata(_)
+        | Action::RedactPayload(_)
         | Action::AttachChannel(_) => !is_about_senders,
         Action::Decide(_) => is_about_senders && !observes,
     };
@@ -195,6 +198,11 @@ impl Behaviour {
                 }
                 HookResult::modify(draft)
             }
+            Action::RedactPayload(redaction) => {
+                let payload = draft.source.raw_payload.clone();
+                draft.set_raw_payload(redaction.metadata(payload));
+                HookResult::modify(draft)
+            }
             Action::Raise => return Err(Raised),
             Action::AttachChannel(_) => HookResult::allow(),
             Action::Sleep(duration) => {
@@ -266,6 +274,7 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
         ActionName::Block => &["reason", "inject"],
         ActionName::Replace => &["pattern", "with", "inject"],
         ActionName::SetMetadata => &["metadata", "key", "value", "inject"],
+        ActionName::RedactPayload => &["key", "inject"],
         ActionName::Raise => &[],
         ActionName::AttachChannel => &["channel"],
         ActionName::Sleep => &["seconds", "inject"],
@@ -300,6 +309,10 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
         ActionName::SetMetadata => Action::SetMetadata(metadata(spec)?),
         ActionName::AttachChannel => {
             Action::AttachChannel(required(spec, "channel", spec.channel.as_ref())?.clone())
+        }
+        ActionName::RedactPayload => {
+            let name = required(spec, "key", spec.key.as_deref())?;
+            Action::RedactPayload(Redaction::none().name(name))
         }
         ActionName::Sleep => {
             let time = *required(spec, "seconds", spec.seconds.as_ref())?;

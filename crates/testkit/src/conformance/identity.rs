@@ -127,6 +127,7 @@ pub(super) fn decision(spec: &HookSpec) -> Result<Option<IdentityDecision>, Conf
         | ActionName::Block
         | ActionName::Replace
         | ActionName::SetMetadata
+        | ActionName::RedactPayload
         | ActionName::Raise
         | ActionName::AttachChannel
         | ActionName::Sleep => return Ok(None),

@@ -37,6 +37,7 @@ mod shape;
 mod sources;
 mod strict;
 mod trace;
+mod traces;
 mod turns;
 mod webhook;
 

@@ -1,13 +1,14 @@
 //! What of a trace is compared, and in which form: two traces are equal when their normal forms are.
 //!
-//! - A key of a result, of a participant in one, a delivery, a frame, an ephemeral event, a room or a
-//!   timeline entry that is null counts as absent; in a result, so does an empty list.
+//! - A key of a result, of a participant in one, a delivery, a frame, an ephemeral event, a protocol
+//!   trace, a room or a timeline entry that is null counts as absent; in a result, so does an empty list.
 //! - A list or map that is absent from the trace, from a room, a result or an ephemeral event counts as
 //!   empty, and so does the list of a channel under `heard`, `deliveries` and `frames`, and of a room
-//!   under `ephemeral`. `heard` and `framework_events` are sorted.
+//!   under `ephemeral` and `traces`. `heard` and `framework_events` are sorted.
 //! - In content, at any depth, a key that is null or empty counts as absent.
 //! - A notice of a `channel_*` event is its `type`, its `code` and its `data.channel_id`.
 //! - A visibility that lists channels is the set of them.
+//! - The `raw_payload` of an entry is absent where it is empty.
 //! - Keys of an entry's `metadata` that begin with `_` do not count; without others it is absent.
 
 use serde_json::{Map, Value};
@@ -21,7 +22,14 @@ pub(super) fn trace(trace: &Value) -> Value {
     for key in ["results", "hooks", "framework_events"] {
         or_empty_list(map, key);
     }
-    for key in ["heard", "deliveries", "frames", "ephemeral", "rooms"] {
+    for key in [
+        "heard",
+        "deliveries",
+        "frames",
+        "ephemeral",
+        "traces",
+        "rooms",
+    ] {
         or_empty(map, key, Value::Object(Map::new()));
     }
     for (key, value) in map.iter_mut() {
@@ -36,7 +44,7 @@ pub(super) fn trace(trace: &Value) -> Value {
                 each(value, |channel| each(channel, delivery));
                 drop_empty(value);
             }
-            "ephemeral" => {
+            "ephemeral" | "traces" => {
                 each(value, |room| each(room, result));
                 drop_empty(value);
             }
@@ -57,8 +65,10 @@ fn result(value: &mut Value) {
     if let Some(people) = map.get_mut("participants") {
         each(people, drop_nulls);
     }
-    if map.get("data").is_some_and(is_empty) {
-        map.remove("data");
+    for key in ["data", "metadata"] {
+        if map.get(key).is_some_and(is_empty) {
+            map.remove(key);
+        }
     }
     map.retain(|_, value| value.as_array().is_none_or(|list| !list.is_empty()));
 }
@@ -92,6 +102,9 @@ fn entry(entry: &mut Value) {
         if metadata.is_empty() {
             map.remove("metadata");
         }
+    }
+    if map.get("raw_payload").is_some_and(is_empty) {
+        map.remove("raw_payload");
     }
 }
 

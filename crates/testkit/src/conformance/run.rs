@@ -224,6 +224,9 @@ impl Stage {
             Step::AttachSource(_) | Step::DetachSource(_) | Step::SourceHealth(_) => {
                 return self.sources(step).await;
             }
+            Step::Trace(_) | Step::BindTrace(_) | Step::TraceStats(_) => {
+                return self.protocol_traces(step).await;
+            }
         }
         Ok(None)
     }
@@ -249,6 +252,7 @@ impl Stage {
             message.parent_event_id = Some(self.event_at(&room, parent).await?);
         }
         message.metadata = spec.metadata.clone();
+        message.raw_payload = spec.raw_payload.clone();
         let result = match &spec.organization {
             Some(id) => self.kit.org(id.clone()).process_inbound(message).await?,
             None => self.kit.process_inbound(message).await?,

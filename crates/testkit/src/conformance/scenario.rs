@@ -18,6 +18,7 @@ use super::pieces::PieceSpec;
 use super::shape;
 use super::sources::{AttachSourceSpec, OfSource};
 use super::strict;
+use super::traces::{BindTrace, TraceLimitsSpec, TraceSpec};
 
 /// A scenario: a kit, what happens to it, and the trace that this leaves.
 #[derive(Debug, Clone, Deserialize)]
@@ -71,6 +72,21 @@ pub(super) struct Kit {
     pub(super) organization_rate_limit: Option<RateLimit>,
     #[serde(default, deserialize_with = "strict::optional")]
     pub(super) persistence_policy: Option<PersistencePolicy>,
+    /// What becomes of raw payloads.
+    pub(super) raw_payload: Option<PayloadSpec>,
+    /// Whether the hooks of rooms are told of protocol traces.
+    #[serde(default)]
+    pub(super) traces: bool,
+    pub(super) trace_limits: Option<TraceLimitsSpec>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PayloadSpec {
+    Keep,
+    Drop,
+    /// Redacted, with names beside those that always are.
+    Redact(Vec<String>),
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -164,6 +180,7 @@ pub(super) enum ActionName {
     Block,
     Replace,
     SetMetadata,
+    RedactPayload,
     Raise,
     Sleep,
     AttachChannel,
@@ -280,6 +297,9 @@ pub(super) enum Step {
     AttachSource(AttachSourceSpec),
     DetachSource(OfSource),
     SourceHealth(OfSource),
+    Trace(TraceSpec),
+    BindTrace(BindTrace),
+    TraceStats(Nothing),
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -296,6 +316,8 @@ pub(super) struct Inbound {
     pub(super) parent_index: Option<u64>,
     #[serde(default)]
     pub(super) metadata: Metadata,
+    #[serde(default)]
+    pub(super) raw_payload: Metadata,
     #[serde(default)]
     pub(super) meanwhile: Vec<Meanwhile>,
 }
@@ -415,6 +437,8 @@ pub(super) struct WebhookMessage {
     pub(super) room: Option<RoomId>,
     pub(super) content: Content,
     pub(super) provider_message_id: Option<String>,
+    #[serde(default)]
+    pub(super) raw_payload: Metadata,
 }
 
 #[derive(Debug, Clone, Deserialize)]

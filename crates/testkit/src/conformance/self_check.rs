@@ -300,7 +300,10 @@ fn exemption(expect: &Value, change: &Change) -> Option<Exemption> {
         Place::Entry if removed.is_null() => Some(Exemption::AbsentIsNull),
         Place::Entry => {
             let is_metadata = path.last() == Some(&Segment::Key("metadata".to_owned()));
-            (is_metadata && only_private(removed)).then_some(Exemption::AbsentIsEmpty)
+            let counts_for_nothing = (is_metadata && only_private(removed))
+                || (path.last() == Some(&Segment::Key("raw_payload".to_owned()))
+                    && is_empty_list_or_map(removed));
+            counts_for_nothing.then_some(Exemption::AbsentIsEmpty)
         }
     }
 }
@@ -325,7 +328,9 @@ fn place(path: &[Segment]) -> Place {
         {
             match below {
                 [Key(content), _, ..] if content == "content" => Place::Content,
-                [Key(metadata), _, ..] if metadata == "metadata" => Place::Metadata,
+                [Key(data), _, ..] if data == "metadata" || data == "raw_payload" => {
+                    Place::Metadata
+                }
                 _ => Place::Entry,
             }
         }

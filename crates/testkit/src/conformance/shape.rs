@@ -34,6 +34,7 @@ shape!(Expect {
     frames: BTreeMap<String, Vec<FrameShape>>,
     framework_events: Vec<Value>,
     ephemeral: BTreeMap<String, Vec<EphemeralShape>>,
+    traces: BTreeMap<String, Vec<TraceShape>>,
     rooms: BTreeMap<String, RoomShape>,
 });
 
@@ -65,6 +66,10 @@ shape!(ResultShape {
     messages: Value,
     addresses: Vec<Value>,
     identities: Vec<Value>,
+    waiting: Value,
+    dropped_by_age: Value,
+    dropped_by_number: Value,
+    without_room: Value,
 });
 
 shape!(PersonShape {
@@ -89,6 +94,16 @@ shape!(EphemeralShape {
     user: Value,
     channel: Value,
     data: serde_json::Map<String, Value>,
+});
+
+shape!(TraceShape {
+    channel: Value,
+    direction: Value,
+    protocol: Value,
+    summary: Value,
+    session: Value,
+    raw: Value,
+    metadata: serde_json::Map<String, Value>,
 });
 
 shape!(FrameShape {
@@ -128,4 +143,5 @@ shape!(EntryShape {
     superseded_by: Value,
     content: serde_json::Map<String, Value>,
     metadata: serde_json::Map<String, Value>,
+    raw_payload: serde_json::Map<String, Value>,
 });

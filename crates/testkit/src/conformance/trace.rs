@@ -9,7 +9,7 @@ use roomkit_core::{Result, RoomKit};
 use serde_json::{Map, Value, json};
 
 use super::build::Stage;
-use super::{ephemeral, frames};
+use super::{ephemeral, frames, traces};
 
 /// How many rooms or events are read at a time.
 const PAGE: usize = 1_000;
@@ -56,6 +56,9 @@ pub(super) async fn of(stage: &Stage, results: Vec<Value>) -> Result<Value> {
         (ephemeral::of(stage, &names, &indexes), &mut trace)
     {
         trace.insert("ephemeral".to_owned(), json!(heard));
+    }
+    if let (Some(told), Value::Object(trace)) = (traces::of(stage, &names), &mut trace) {
+        trace.insert("traces".to_owned(), json!(told));
     }
     Ok(trace)
 }
@@ -132,6 +135,7 @@ fn show_event(event: &RoomEvent, indexes: &Indexes) -> Value {
         "superseded_by": event.superseded_by().map(|id| shown_by_index(id.as_str(), indexes)),
         "content": show_content(&event.content, indexes),
         "metadata": event.metadata,
+        "raw_payload": event.source.raw_payload,
     })
 }
 

@@ -33,6 +33,7 @@ impl Stage {
                     // Whose message it is comes from the webhook's channel.
                     let mut message = InboundMessage::new("", spec.sender.as_str(), content);
                     message.room_id = room;
+                    message.raw_payload = spec.raw_payload.clone();
                     message
                         .provider_message_id
                         .clone_from(&spec.provider_message_id);

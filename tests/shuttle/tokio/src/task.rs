@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::mem::swap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::task::{Poll, Waker};
 
 pub use shuttle::future::{AbortHandle, JoinError, JoinHandle, yield_now};
@@ -97,6 +98,15 @@ impl<T: 'static> LocalKey<T> {
             polled
         })
         .await
+    }
+
+    /// Calls `call` with the value.
+    pub fn sync_scope<R>(&'static self, value: T, call: impl FnOnce() -> R) -> R {
+        let mut value = Some(value);
+        self.swap(&mut value);
+        let called = catch_unwind(AssertUnwindSafe(call));
+        self.swap(&mut value);
+        called.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     fn swap(&'static self, value: &mut Option<T>) {

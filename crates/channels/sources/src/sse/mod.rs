@@ -18,6 +18,7 @@ use self::decode::Decoder;
 use crate::endpoint::{Endpoint, invalid};
 use crate::parse::parse_json;
 use crate::taken::is_over;
+use crate::traced;
 
 /// How long a server may ask to wait before another connection.
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
@@ -225,7 +226,10 @@ impl SourceProvider for SseSource {
                 return Ok(());
             };
             emit.connected();
-            let Some(retry) = self.read(response, &emit).await? else {
+            let place = self.parts.endpoint.place();
+            traced::connected(&emit, "sse", place, "200 OK");
+            let read = self.read(response, &emit).await;
+            let Some(retry) = traced::ended(&emit, "sse", place, read)? else {
                 return Ok(());
             };
             // The server ended the stream in order and said when to come again.

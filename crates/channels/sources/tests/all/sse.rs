@@ -4,7 +4,7 @@ use roomkit_sources::SseSource;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
-use super::support::{Stage, json};
+use super::support::{Stage, json, told};
 
 struct Server {
     listener: TcpListener,
@@ -80,6 +80,25 @@ impl Request {
 
 fn event(id: &str, text: &str) -> String {
     format!("id: {id}\ndata: {}\n\n", json(text))
+}
+
+#[tokio::test]
+async fn a_stream_tells_of_itself_where_somebody_wants_traces() {
+    let (server, mut stage) = (Server::new().await, Stage::new().await);
+    let mut traces = stage.traces();
+    let source = SseSource::builder(server.url())
+        .header("authorization", "bearer secret")
+        .build()
+        .unwrap();
+    stage.kit.attach_source("feed", source).await.unwrap();
+    let mut request = server.stream().await;
+    assert_eq!(told(&mut traces).await, "sse 200 OK");
+    request.send(event("1", "one")).await;
+    assert_eq!(stage.text().await, "one");
+    assert_eq!(told(&mut traces).await, "source message");
+    drop(request);
+    let ended = told(&mut traces).await;
+    assert!(ended.starts_with("sse the "), "{ended}");
 }
 
 #[tokio::test]

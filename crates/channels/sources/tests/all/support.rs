@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use roomkit_core::hook::AfterBroadcast;
-use roomkit_core::model::{ChannelId, ChannelType, FrameworkEvent, InboundMessage};
+use roomkit_core::model::{ChannelId, ChannelType, FrameworkEvent, InboundMessage, ProtocolTrace};
+use roomkit_core::trace::TraceFilter;
 use roomkit_core::{
     Channel, Error, EventDraft, Result, RoomContext, RoomKit, RoomOptions, async_trait,
 };
@@ -132,10 +133,28 @@ impl Stage {
         }
     }
 
+    /// The protocol traces from now on.
+    pub(crate) fn traces(&self) -> UnboundedReceiver<ProtocolTrace> {
+        let (told, traces) = unbounded_channel();
+        self.kit.on_trace(TraceFilter::all(), move |trace| {
+            let _ = told.send(trace);
+            async {}
+        });
+        traces
+    }
+
     pub(crate) async fn detail(&self, name: &str) -> u64 {
         let health = self.kit.source_health("feed").await.unwrap();
         health.metadata.get(name).unwrap().as_u64().unwrap()
     }
+}
+
+/// What the next trace says, without its time, which must not say anything that is secret.
+pub(crate) async fn told(traces: &mut UnboundedReceiver<ProtocolTrace>) -> String {
+    let trace = traces.recv().await.unwrap();
+    assert!(!format!("{trace:?}").contains("secret"), "{trace:?}");
+    assert_eq!(trace.channel_id.as_str(), "feed");
+    format!("{} {}", trace.protocol, trace.summary)
 }
 
 pub(crate) fn json(text: &str) -> String {

@@ -10,7 +10,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
 
-use super::support::{Stage, json};
+use super::support::{Stage, json, told};
 
 type Socket = WebSocketStream<TcpStream>;
 
@@ -102,6 +102,27 @@ async fn what_a_server_sends_comes_in_also_after_it_was_away() {
     let (mut socket, _) = server.client().await;
     say(&mut socket, "four").await;
     assert_eq!(stage.text().await, "four");
+}
+
+#[tokio::test]
+async fn a_connection_tells_of_itself_where_somebody_wants_traces() {
+    let (server, mut stage) = (Server::new().await, Stage::new().await);
+    let mut traces = stage.traces();
+    let source = WebSocketSource::builder(server.url())
+        .header("authorization", "bearer secret")
+        .build()
+        .unwrap();
+    stage.kit.attach_source("feed", source).await.unwrap();
+    let (mut socket, _) = server.client().await;
+    assert_eq!(told(&mut traces).await, "websocket 101 Switching Protocols");
+    say(&mut socket, "one").await;
+    assert_eq!(stage.text().await, "one");
+    assert_eq!(told(&mut traces).await, "source message");
+    socket.close(None).await.unwrap();
+    assert_eq!(
+        told(&mut traces).await,
+        "websocket the server closed the connection"
+    );
 }
 
 #[tokio::test]

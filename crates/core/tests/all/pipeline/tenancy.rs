@@ -3,7 +3,8 @@
 use roomkit_core::hook::SessionStarted;
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelType, DeliveryStatus, EphemeralEventType, Identity,
-    InboundMessage, Metadata, ParticipantRole, RoomTimers, TextContent,
+    InboundMessage, Metadata, ParticipantRole, ProtocolTrace, RoomTimers, TextContent,
+    TraceDirection,
 };
 use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
 use roomkit_core::{RoomKit, RoomOptions, Rooms};
@@ -104,6 +105,11 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.publish_custom("r", "u", Metadata::new()),
         other.subscribe_room("r", |_| async {}),
         other.remove_room_hook("r", "h"),
+        other.emit_trace(ProtocolTrace {
+            room_id: Some("r".into()),
+            ..ProtocolTrace::new("a", TraceDirection::Inbound, "p", "s", kit.now())
+        }),
+        other.bind_trace_session("a", "s", "r"),
     );
     let listed = other
         .list_rooms(RoomFilter::default(), Page::first(9))
