@@ -9,8 +9,8 @@ use futures_util::StreamExt;
 use futures_util::stream;
 
 use crate::{
-    AiCapabilities, AiContext, AiError, AiErrorKind, AiProvider, AiResponse, AiStream, Result,
-    StreamEvent,
+    AiCapabilities, AiContext, AiError, AiErrorKind, AiProvider, AiResponse, AiStream, ModelInfo,
+    Result, StreamEvent,
 };
 
 /// The most calls whose contexts are kept.
@@ -22,6 +22,7 @@ const MOST_CALLS: usize = 1_000;
 pub struct MockAiProvider {
     model: String,
     capabilities: AiCapabilities,
+    catalog: Vec<ModelInfo>,
     state: Mutex<State>,
 }
 
@@ -53,6 +54,7 @@ impl MockAiProvider {
                 .vision(true)
                 .tool_result_images(true)
                 .thinking(true),
+            catalog: Vec::new(),
             state: Mutex::new(State {
                 answers: answers.collect(),
                 calls: VecDeque::new(),
@@ -86,6 +88,13 @@ impl MockAiProvider {
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.model = model.into();
+        self
+    }
+
+    /// Gives it a catalogue; the entry with the id of its model is its own. Default: none.
+    #[must_use]
+    pub fn with_catalog(mut self, models: impl IntoIterator<Item = ModelInfo>) -> Self {
+        self.catalog = models.into_iter().collect();
         self
     }
 
@@ -129,6 +138,10 @@ impl AiProvider for MockAiProvider {
 
     fn capabilities(&self) -> AiCapabilities {
         self.capabilities
+    }
+
+    fn available_models(&self) -> &[ModelInfo] {
+        &self.catalog
     }
 
     async fn generate(&self, context: &AiContext) -> Result<AiResponse> {

@@ -1,11 +1,13 @@
 //! Registering hooks and listeners, and running the hooks of points outside the pipeline.
 
 use std::future::Future;
+use std::sync::Arc;
 
-use super::{Inner, RoomKit, Rooms};
+use super::{Inner, RoomKit, Rooms, WeakKit};
 use crate::error::Result;
 use crate::hook::{Hook, HookFailure, HookOptions, HookPoint, HookVerdict, IntoHookReturn};
 use crate::model::{EventId, FrameworkEvent, FrameworkEventType, RoomId};
+use crate::pipeline::Scope;
 
 impl RoomKit {
     /// Registers a hook for all rooms. `options` is its name, or [`HookOptions`].
@@ -133,9 +135,47 @@ impl Rooms {
         room: impl Into<RoomId>,
         payload: P::Payload,
     ) -> Result<HookVerdict<P::Payload>> {
-        let room = room.into();
-        let inner = self.inner();
-        let snapshot = inner.visible_room(&self.scope, &room).await?;
+        self.inner()
+            .run_hooks::<P>(&self.scope, room.into(), payload)
+            .await
+    }
+}
+
+impl WeakKit {
+    /// As [`Rooms::run_hooks`], without keeping the kit while the hooks run: when its last handle goes,
+    /// what waits for them goes too. `None` where the kit is gone.
+    ///
+    /// # Errors
+    /// As [`Rooms::run_hooks`].
+    pub async fn run_hooks<P: HookPoint>(
+        &self,
+        _point: P,
+        room: impl Into<RoomId>,
+        payload: P::Payload,
+    ) -> Option<Result<HookVerdict<P::Payload>>> {
+        let inner = Arc::clone(&self.alive.upgrade()?.inner);
+        let everywhere = Scope(None);
+        Some(
+            inner
+                .run_hooks::<P>(&everywhere, room.into(), payload)
+                .await,
+        )
+    }
+}
+
+impl Inner {
+    async fn run_hooks<P: HookPoint>(
+        self: &Arc<Self>,
+        scope: &Scope,
+        room: RoomId,
+        payload: P::Payload,
+    ) -> Result<HookVerdict<P::Payload>> {
+        let inner = self;
+        let may_have = |observes| inner.hooks.may_have::<P>(observes);
+        let snapshot = inner.visible_room(scope, &room).await?;
+        if !inner.hooks.has_provider() && !may_have(true) && !may_have(false) {
+            return Ok(HookVerdict::Allowed(payload));
+        }
         inner.hooks.load(&snapshot.room).await?;
         let context = inner.context(snapshot);
         if P::MODE == crate::hook::HookMode::Async {
@@ -159,9 +199,7 @@ impl Rooms {
         }
         Ok(outcome.verdict)
     }
-}
 
-impl Inner {
     /// Tells of deciding hooks that failed: `hook_error` for each, and `hook_timeout` as well for one
     /// that took too long.
     pub(crate) fn report_hook_failures(

@@ -58,6 +58,8 @@ pub(super) struct Followed {
     pub(super) lives: VecDeque<Arc<Live>>,
     /// Why nothing was said, where the agent is to blame for it.
     pub(super) failure: Option<Error>,
+    /// What the agent told of the turn.
+    pub(super) metadata: Metadata,
 }
 
 /// What is said in one piece.
@@ -82,6 +84,10 @@ pub(super) async fn follow(
     let (end, error) = loop {
         let delta = match next(inner, &mut deltas, &cancel, until).await {
             Ok(None | Some(Ok(Delta::End))) => break (StreamEnd::Complete, None),
+            Ok(Some(Ok(Delta::Metadata(facts)))) => {
+                followed.metadata.merge(&facts);
+                continue;
+            }
             Ok(Some(Ok(delta))) => delta,
             Ok(Some(Err(code))) => break (StreamEnd::Failed, Some(code)),
             Err(end) => break (end, None),

@@ -1,4 +1,20 @@
-//! Tests of the crate through its public API.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+//! Every integration test of `roomkit-ai`, one module per area, linked once.
+#![cfg(test)]
 
+mod agent;
+mod attribution;
+mod calls;
+mod configuration;
+mod ephemeral;
+mod fallback;
+mod hooks;
+mod human;
+mod loops;
+mod memory;
 mod messages;
+mod pipeline;
+mod steering;
+mod streams;
+mod support;
+mod transcript;
+mod vision;
