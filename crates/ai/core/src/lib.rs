@@ -8,6 +8,7 @@ mod model;
 mod provider;
 mod response;
 mod secret;
+mod tool;
 
 pub use context::{AiContext, ToolDefinition};
 pub use error::{AiError, AiErrorKind, Result};
@@ -16,4 +17,9 @@ pub use mock::MockAiProvider;
 pub use model::{ModelInfo, ModelPricing};
 pub use provider::{AiCapabilities, AiProvider, AiStream, StreamEvent};
 pub use response::{AiResponse, FinishReason, Usage};
+pub use roomkit_core::async_trait;
 pub use secret::ApiKey;
+pub use tool::{
+    Arguments, Cancellation, IntoToolResult, Json, Tool, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput, ToolSet, ToolSetError,
+};
