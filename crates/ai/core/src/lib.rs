@@ -14,8 +14,6 @@ mod provider;
 mod response;
 mod secret;
 mod tool;
-mod transcript;
-mod turn;
 
 pub use channel::{
     Agent, AgentBuilder, AiChannel, AiChannelBuilder, AiChannelConfig, ConfigProvider, TurnConfig,
@@ -40,5 +38,3 @@ pub use tool::{
     Arguments, Cancellation, IntoToolResult, Json, Tool, ToolContext, ToolError, ToolErrorKind,
     ToolOutput, ToolSet, ToolSetError,
 };
-pub use transcript::{repair_tool_calls, trim_messages};
-pub use turn::{LoopEndReason, Steering};
