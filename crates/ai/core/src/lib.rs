@@ -14,6 +14,8 @@ mod provider;
 mod response;
 mod secret;
 mod tool;
+mod transcript;
+mod turn;
 
 pub use channel::{
     Agent, AgentBuilder, AiChannel, AiChannelBuilder, AiChannelConfig, ConfigProvider, TurnConfig,
@@ -38,3 +40,5 @@ pub use tool::{
     Arguments, Cancellation, IntoToolResult, Json, Tool, ToolContext, ToolError, ToolErrorKind,
     ToolOutput, ToolSet, ToolSetError,
 };
+pub use transcript::{repair_tool_calls, trim_messages};
+pub use turn::{LoopEndReason, Steering};
