@@ -23,6 +23,8 @@ const MOST_SCANNED: usize = 2_000;
 pub struct RoomContext {
     seen: Arc<Seen>,
     reader: Option<ChannelId>,
+    /// The index of the last event that there is for the reader.
+    until: Option<u64>,
 }
 
 /// What all contexts of one moment share.
@@ -54,6 +56,7 @@ impl RoomContext {
                 clock,
             }),
             reader: None,
+            until: None,
         }
     }
 
@@ -69,7 +72,14 @@ impl RoomContext {
         Self {
             seen: Arc::clone(&self.seen),
             reader: Some(channel.clone()),
+            until: self.until,
         }
+    }
+
+    /// The same room with a history that ends with the event at this index.
+    pub(crate) fn until(mut self, index: u64) -> Self {
+        self.until = Some(index);
+        self
     }
 
     /// The room.
@@ -145,7 +155,8 @@ impl RoomContext {
     /// # Errors
     /// Where the store cannot be read.
     pub async fn recent_events(&self, limit: usize) -> Result<History> {
-        self.last_events(None, limit).await
+        let before = self.until.map(|until| until.saturating_add(1));
+        self.last_events(before, limit).await
     }
 
     /// The last `limit` events before an index that the reader of this context may see, oldest first:
@@ -184,6 +195,9 @@ impl RoomContext {
 
     /// Whether the reader of this context may see an event; a context without reader sees all.
     pub(crate) fn shows(&self, event: &RoomEvent) -> bool {
+        if self.until.is_some_and(|until| event.index > until) {
+            return false;
+        }
         let Some(reader) = &self.reader else {
             return true;
         };

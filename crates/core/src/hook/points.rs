@@ -75,6 +75,8 @@ pub struct SessionStarted {
     pub participant_id: ParticipantId,
     /// When it began.
     pub timestamp: DateTime<Utc>,
+    /// Its id, on channels with sessions of their own, such as calls; a room of text has none.
+    pub session_id: Option<String>,
 }
 
 observer_points! {

@@ -13,7 +13,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookTrigger, RoomHooks};
 use crate::identity::IdentityResolver;
-use crate::model::{AgentResponsePolicy, ChannelType, RateLimit};
+use crate::model::{AgentResponsePolicy, ChannelType, PersistencePolicy, RateLimit};
 use crate::pipeline::LoopGuard;
 use crate::pipeline::loop_guard::Watched;
 use crate::pipeline::stream::Streaming;
@@ -45,6 +45,7 @@ pub(crate) struct Settings {
     pub(crate) timer_sweeper: bool,
     pub(crate) timer_scan_interval: Duration,
     pub(crate) remembered_deliveries: usize,
+    pub(crate) persistence: Option<PersistencePolicy>,
 }
 
 impl Default for Settings {
@@ -63,6 +64,7 @@ impl Default for Settings {
             timer_sweeper: true,
             timer_scan_interval: Duration::from_secs(900),
             remembered_deliveries: 65_536,
+            persistence: None,
         }
     }
 }
@@ -256,6 +258,18 @@ impl RoomKitBuilder {
         self
     }
 
+    /// Which types of events are kept in the timelines; those of other types only pass. Such an event
+    /// goes through the same checks and hooks, to the same channels and agents in their lanes, and a
+    /// repeat of its idempotency key is known. But no history, search or edit finds it, it has no
+    /// place in the timeline (its index is 0) and no count. What comes with it is kept: side effects,
+    /// who spoke, the new version of an event that it edits, that the room is in use.
+    ///
+    /// Kept whatever their type are events that are blocked, and those that a hook adds. Default: all.
+    pub fn persistence_policy(mut self, policy: PersistencePolicy) -> Self {
+        self.settings.persistence = Some(policy);
+        self
+    }
+
     /// Puts the kit together.
     ///
     /// # Errors
@@ -370,6 +384,7 @@ impl RoomKitBuilder {
             timers,
             receipts,
             sources: super::sources::Sources::default(),
+            greetings: super::greeting::Greetings::default(),
             channels: Channels::default(),
             closing: super::close::Closing::default(),
         })

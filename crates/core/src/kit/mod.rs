@@ -9,7 +9,9 @@ mod changes;
 mod channels;
 mod close;
 mod events;
+mod feedback;
 pub(crate) mod flow;
+pub(crate) mod greeting;
 mod hooks;
 mod inbound;
 mod intake;
@@ -20,7 +22,9 @@ mod participants;
 mod reading;
 mod realtime;
 mod receipts;
+mod regenerate;
 mod rooms;
+pub(crate) mod session;
 mod sources;
 mod threads;
 mod timers;
@@ -41,8 +45,11 @@ pub use builder::RoomKitBuilder;
 pub use changes::{DeleteEvent, UpdateEvent};
 pub use close::CloseReport;
 pub use events::SendEvent;
+pub use feedback::SubmitFeedback;
+pub use greeting::SendGreeting;
 pub use inbound::DeliveryHandle;
 pub use members::AddMember;
+pub use regenerate::RegenerateResponse;
 pub use rooms::RoomOptions;
 pub use sources::AttachSource;
 pub(crate) use sources::SourceLimits;
@@ -56,7 +63,9 @@ use crate::context::RoomContext;
 use crate::error::{Error, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
 use crate::identity::IdentityResolver;
-use crate::model::{ChannelId, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId};
+use crate::model::{
+    ChannelId, EventType, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId,
+};
 use crate::pipeline::loop_guard::Watched;
 use crate::pipeline::stream::Streaming;
 use crate::pipeline::{Lanes, RouteKey, Scope};
@@ -96,6 +105,7 @@ pub(crate) struct Inner {
     pub(crate) timers: timers::Timers,
     pub(crate) receipts: receipts::Receipts,
     pub(crate) sources: sources::Sources,
+    pub(crate) greetings: greeting::Greetings,
     channels: Channels,
     closing: close::Closing,
 }
@@ -125,6 +135,12 @@ impl Inner {
             tracing::error!(channel_id = %id, "channel panicked when asked for its provider");
             None
         })
+    }
+
+    /// Whether events of a type are kept in the timelines.
+    pub(crate) fn keeps(&self, event_type: EventType) -> bool {
+        let policy = self.settings.persistence.as_ref();
+        policy.is_none_or(|policy| policy.should_persist(event_type))
     }
 
     pub(crate) fn context(&self, room: RoomSnapshot) -> RoomContext {
@@ -203,7 +219,7 @@ impl Inner {
         context: &RoomContext,
         payload: &P::Payload,
     ) {
-        self.hooks.observe::<P>(&self.tasks, context, payload);
+        self.hooks.observe::<P>(&self.tasks, context, payload, None);
     }
 
     /// Tells the listeners of a framework event; `fill` is called only where there is one.

@@ -440,6 +440,7 @@ impl Books {
             event_id: message.event.clone(),
             channel_id: status.channel_id.clone(),
             state: message.state,
+            failed_late: message.failed_late,
             told,
         };
         (outcome, is_first)

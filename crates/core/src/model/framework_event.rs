@@ -153,6 +153,11 @@ open_string_enum! {
         StatusPosted = "status_posted",
         /// A closed room was opened again.
         RoomReopened = "room_reopened",
+        /// Somebody rated an answer or a conversation. Data: `dimension`, `rating` (0 to 1).
+        Feedback = "feedback",
+        /// A session began on a channel. Data: `channel_id`, `channel_type`, and `session_id` where the
+        /// session has an id of its own.
+        SessionStarted = "session_started",
         ..
         /// Anything else, by the name it is written with.
         Custom,

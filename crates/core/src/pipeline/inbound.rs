@@ -8,12 +8,14 @@ use super::identify::{self, TurnedAway};
 use super::pass::{self, Budget, Committed, Outcome, Pass};
 use super::reenter::Settled;
 use super::{Cascade, Refusal, Scope, route};
+use crate::channel::Channel;
 use crate::clock::Elapsed;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hook::InjectedEvent;
+use crate::hook::{InjectedEvent, SessionStarted};
+use crate::kit::session::{self, Opening};
 use crate::kit::{Inner, attach};
 use crate::model::{EventId, FrameworkEventType, InboundMessage, InboundResult, RoomId};
-use crate::store::IdempotentOutcome;
+use crate::store::{IdempotentOutcome, RoomSnapshot};
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
 
@@ -152,7 +154,15 @@ async fn prepare(
     message.validate()?;
     message.event_type = type_of(&message.content, message.event_type)?;
     let routed = route::route(inner, scope, &message, &*channel).await?;
-    let context = inner.context(routed.room);
+    let mut room = routed.room;
+    if let Some(opening) = routed.made {
+        // Boxed: most messages come into a room that is there.
+        room = Box::pin(begin_session(
+            inner, scope, &message, &*channel, room, opening,
+        ))
+        .await?;
+    }
+    let context = inner.context(room);
     let sender = pass::sender_of(&message);
     let channel_id = message.channel_id.clone();
     let resolvable = inner.identity.is_some().then(|| message.clone());
@@ -191,6 +201,30 @@ async fn prepare(
         turned_away,
         turn: routed.turn,
     })
+}
+
+/// A message that makes a room begins its session, where its channel has no sessions of its own.
+async fn begin_session(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    message: &InboundMessage,
+    channel: &dyn Channel,
+    room: RoomSnapshot,
+    opening: Option<Opening>,
+) -> Result<RoomSnapshot> {
+    let channel_type = channel.channel_type();
+    if session::has_sessions(&channel_type) {
+        return Ok(room);
+    }
+    let started = SessionStarted {
+        room_id: room.room.id.clone(),
+        channel_id: message.channel_id.clone(),
+        channel_type,
+        participant_id: message.sender_id.clone(),
+        timestamp: inner.clock.now(),
+        session_id: None,
+    };
+    session::begin_text(inner, scope, started, room, opening).await
 }
 
 pub(crate) fn refused(refusal: Refusal) -> Accepted {

@@ -19,12 +19,14 @@ pub(crate) mod pass;
 mod plan;
 mod reenter;
 mod refusal;
+pub(crate) mod replay;
 mod route;
 pub(crate) mod stream;
 
 pub(crate) mod direct;
 pub(crate) mod inbound;
 
+pub(crate) use crate::hook::ObserversDone;
 pub(crate) use commit::{lifecycle_event, system_event};
 pub(crate) use edit::{still_about, target_of};
 pub(crate) use lane::{LaneKey, Lanes};

@@ -46,6 +46,8 @@ pub(crate) enum Origin {
         /// The event it answers.
         trigger: Arc<RoomEvent>,
     },
+    /// From an agent that greets.
+    Greeting,
     /// From a hook or from the framework.
     Injected,
 }
@@ -53,7 +55,7 @@ pub(crate) enum Origin {
 impl Origin {
     /// Whether the event comes from outside of the pipeline.
     fn is_outside(&self) -> bool {
-        matches!(self, Self::Inbound { .. } | Self::Direct)
+        matches!(self, Self::Inbound { .. } | Self::Direct | Self::Greeting)
     }
 }
 
@@ -265,15 +267,20 @@ async fn commit(
         let edited = commit.edited.clone();
         let tasks = commit.tasks.clone();
         let changes_room = commit.room.is_some();
-        let receipt = match inner.store.commit(CommitBatch::from(commit)).await {
-            Err(error) if error.kind() == ErrorKind::VersionConflict => {
-                tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
-                continue;
+        let snapshot = if commit.is_empty() {
+            // An event that is not kept, with nothing beside it.
+            inner.visible_room(scope, room).await?
+        } else {
+            match inner.store.commit(CommitBatch::from(commit)).await {
+                Err(error) if error.kind() == ErrorKind::VersionConflict => {
+                    tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
+                    continue;
+                }
+                receipt => receipt?.into_first(),
             }
-            receipt => receipt?,
         };
         let event = pass.draft.share();
-        let context = inner.context(receipt.into_first());
+        let context = inner.context(snapshot);
         if changes_room {
             // A paused room that is active again has another timer running.
             inner.timers.note(inner, context.room());

@@ -10,7 +10,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use super::deliver::{self, Done, Job, JobKind};
 use super::live::Live;
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
-use super::{Scope, system_event};
+use super::{Scope, replay, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
@@ -33,6 +33,8 @@ pub(crate) struct Cascade {
     room: RoomId,
     root: Option<Committed>,
     added: Vec<Committed>,
+    /// Set where agents answer an earlier event again: that event, and whom it asks.
+    again: Option<(Arc<RoomEvent>, RoomContext, Vec<Job>)>,
     under_way: Vec<UnderWay>,
     answers: Vec<Answer>,
     /// Of the caller's own event.
@@ -51,10 +53,14 @@ struct UnderWay {
     failed: usize,
     /// Whether it is the event that the caller brought in.
     is_root: bool,
+    /// Whether it was done with before, and is answered again.
+    is_again: bool,
 }
 
 /// What an agent made of an event, not yet committed.
 struct Answer {
+    /// Whether it takes the place of what the agent answered before.
+    is_again: bool,
     trigger: Arc<RoomEvent>,
     order: usize,
     binding: Arc<ChannelBinding>,
@@ -103,6 +109,31 @@ impl Cascade {
             room,
             root: Some(root),
             added,
+            again: None,
+            under_way: Vec::new(),
+            answers: Vec::new(),
+            results: Vec::new(),
+            root_context: None,
+            error: None,
+            response_metadata: Metadata::new(),
+        }
+    }
+
+    /// What follows when the agents of `jobs` answer an earlier event again.
+    pub(crate) fn again(
+        inner: Arc<Inner>,
+        scope: Scope,
+        event: Arc<RoomEvent>,
+        context: RoomContext,
+        jobs: Vec<Job>,
+    ) -> Self {
+        Self {
+            inner,
+            scope,
+            room: event.room_id.clone(),
+            root: None,
+            added: Vec::new(),
+            again: Some((event, context, jobs)),
             under_way: Vec::new(),
             answers: Vec::new(),
             results: Vec::new(),
@@ -120,6 +151,9 @@ impl Cascade {
         }
         for added in std::mem::take(&mut self.added) {
             self.start(added, false, &mut queue);
+        }
+        if let Some((event, context, jobs)) = self.again.take() {
+            self.start_again(event, context, jobs, &mut queue);
         }
         // One delivery that nothing else waits for needs no set of futures.
         while queue.len() == 1 {
@@ -204,12 +238,33 @@ impl Cascade {
             left: jobs.len(),
             failed: 0,
             is_root,
+            is_again: false,
         };
         if under_way.left == 0 {
             self.finish(&under_way);
             return;
         }
         self.under_way.push(under_way);
+        queue.extend(jobs.into_iter().map(Work::Deliver));
+    }
+
+    /// Queues the agents that answer an earlier event again.
+    fn start_again(
+        &mut self,
+        event: Arc<RoomEvent>,
+        context: RoomContext,
+        jobs: Vec<Job>,
+        queue: &mut VecDeque<Work>,
+    ) {
+        self.root_context = Some(context.clone());
+        self.under_way.push(UnderWay {
+            event,
+            context,
+            left: jobs.len(),
+            failed: 0,
+            is_root: true,
+            is_again: true,
+        });
         queue.extend(jobs.into_iter().map(Work::Deliver));
     }
 
@@ -254,7 +309,9 @@ impl Cascade {
             if replied && self.response_metadata.is_empty() {
                 self.response_metadata.clone_from(&output.response_metadata);
             }
+            let is_again = self.under_way.get(at).is_some_and(|it| it.is_again);
             self.answers.push(Answer {
+                is_again,
                 trigger: event,
                 order,
                 binding,
@@ -291,8 +348,12 @@ impl Cascade {
             context,
             failed,
             is_root,
+            is_again,
             ..
         } = under_way;
+        if *is_again {
+            return;
+        }
         self.inner.observe::<AfterBroadcast>(context, event);
         if *failed > 0 {
             self.inner
@@ -376,6 +437,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
     let mut error = None;
     for answer in answers {
         let Answer {
+            mut is_again,
             trigger,
             binding,
             output,
@@ -424,6 +486,10 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             }
             match outcome {
                 Ok(Outcome::Committed(reply, added)) => {
+                    if reply.block.is_none() && std::mem::take(&mut is_again) {
+                        let new = Arc::clone(&reply.event);
+                        replay::supersede(inner, scope, &trigger, &new).await;
+                    }
                     committed.push(reply);
                     committed.extend(added);
                 }

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Scope, announce_created};
+use super::{ObserversDone, Scope, announce_created};
 use crate::channel::Channel;
 use crate::error::{Error, ErrorKind, Result};
+use crate::hook::Running;
 use crate::kit::Inner;
+use crate::kit::greeting::hold;
+use crate::kit::session::Opening;
 use crate::model::{ChannelId, InboundMessage, OrganizationId, ParticipantId, Room, RoomId};
 use crate::router::RouteRequest;
 use crate::store::RoomSnapshot;
@@ -18,6 +21,8 @@ pub(crate) type RouteKey = (Option<OrganizationId>, ChannelId, ParticipantId);
 /// The room of a message, and what keeps the sender's next message waiting until this one is in.
 pub(super) struct Routed {
     pub(super) room: RoomSnapshot,
+    /// Whether the message made it, and what it then begins with.
+    pub(super) made: Option<Option<Opening>>,
     pub(super) turn: Option<Ticket<RouteKey>>,
 }
 
@@ -28,8 +33,12 @@ pub(super) async fn route(
     channel: &dyn Channel,
 ) -> Result<Routed> {
     if let Some(id) = &message.room_id {
-        let room = named(inner, scope, id).await?;
-        return Ok(Routed { room, turn: None });
+        let (room, made) = named(inner, scope, id).await?;
+        return Ok(Routed {
+            room,
+            made,
+            turn: None,
+        });
     }
     let key = (
         scope.0.clone(),
@@ -48,18 +57,18 @@ pub(super) async fn route(
         sender_id: message.sender_id.clone(),
         metadata: message.metadata.clone(),
     };
-    let room = match inner.router.route(&request).await? {
+    let (room, made) = match inner.router.route(&request).await? {
         Some(id) => named(inner, scope, &id).await?,
-        None => create_room(inner, new_room(inner, scope, RoomId::generate())).await?,
+        None => make(inner, scope, RoomId::generate()).await?,
     };
-    Ok(Routed { room, turn })
+    Ok(Routed { room, made, turn })
 }
 
 /// The room with this id; made when there is none, not found when it is another organisation's.
-async fn named(inner: &Arc<Inner>, scope: &Scope, id: &RoomId) -> Result<RoomSnapshot> {
+async fn named(inner: &Arc<Inner>, scope: &Scope, id: &RoomId) -> Result<Made> {
     let visible = |room: RoomSnapshot| {
         if scope.admits(&room.room) {
-            Ok(room)
+            Ok((room, None))
         } else {
             Err(Error::room_not_found(id))
         }
@@ -68,13 +77,28 @@ async fn named(inner: &Arc<Inner>, scope: &Scope, id: &RoomId) -> Result<RoomSna
         return visible(room);
     }
     check_id(id)?;
-    match create_room(inner, new_room(inner, scope, id.clone())).await {
+    match make(inner, scope, id.clone()).await {
         Err(error) if error.kind() == ErrorKind::RoomAlreadyExists => {
             let room = inner.store.room(id).await?;
             visible(room.ok_or_else(|| Error::room_not_found(id))?)
         }
         made => made,
     }
+}
+
+/// A room, and what it begins with where it was just made.
+type Made = (RoomSnapshot, Option<Option<Opening>>);
+
+async fn make(inner: &Arc<Inner>, scope: &Scope, id: RoomId) -> Result<Made> {
+    if !inner.greetings.any() {
+        let room = create_room(inner, new_room(inner, scope, id)).await?;
+        return Ok((room, Some(None)));
+    }
+    // Before anybody can find the room, so that no other message is answered before the greeting.
+    let gate = hold(inner, &id);
+    let (token, told) = ObserversDone::new();
+    let room = create(inner, new_room(inner, scope, id), Some(&token)).await?;
+    Ok((room, Some(Some(Opening { gate, told }))))
 }
 
 fn new_room(inner: &Inner, scope: &Scope, id: RoomId) -> Room {
@@ -95,9 +119,13 @@ pub(crate) fn check_id(id: &RoomId) -> Result<()> {
 
 /// Stores a new room and tells of it.
 pub(crate) async fn create_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
+    create(inner, room, None).await
+}
+
+async fn create(inner: &Arc<Inner>, room: Room, token: Option<&Running>) -> Result<RoomSnapshot> {
     let room = inner.store.create_room(room).await?;
     tracing::info!(room_id = %room.room.id, "room created");
     inner.load_hooks(&room.room).await;
-    announce_created(inner, &room);
+    announce_created(inner, &room, token);
     Ok(room)
 }

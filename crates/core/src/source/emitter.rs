@@ -127,6 +127,7 @@ impl SourceEmitter {
             {
                 let mut health = lock(&shared.health);
                 health.messages_received = health.messages_received.saturating_add(1);
+                health.failures = 0;
                 health.last_message_at = Some(running.clock.now());
             }
             let result = accepted.result.clone();

@@ -64,6 +64,12 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     if let Some(limit) = &scenario.kit.inbound_rate_limit {
         builder = builder.inbound_rate_limit(limit.clone());
     }
+    if let Some(limit) = &scenario.kit.organization_rate_limit {
+        builder = builder.organization_rate_limit(limit.clone());
+    }
+    if let Some(policy) = &scenario.kit.persistence_policy {
+        builder = builder.persistence_policy(policy.clone());
+    }
     let mut stage = Stage {
         kit: builder.build().map_err(failed("the kit"))?,
         transports: Vec::new(),
@@ -146,7 +152,7 @@ impl Stage {
             if (hooks::trigger_of(spec)? == HookTrigger::OnRoomCreated) != for_creation {
                 continue;
             }
-            let hook = hooks::make(spec, &self.hooks)?;
+            let hook = hooks::make(spec, &self.hooks, &self.kit.downgrade())?;
             let Some(room) = &spec.room else {
                 self.kit.add_hook(hook);
                 continue;
@@ -182,8 +188,9 @@ impl Stage {
 }
 
 fn transport(spec: &ChannelSpec) -> Result<MockChannel, ConformanceError> {
-    if spec.script.is_some() {
-        return Err(wrong(spec, "`script` is for agents"));
+    if spec.script.is_some() || spec.greeting.is_some() || spec.greets_by_itself.is_some() {
+        let problem = "`script`, `greeting` and `greets_by_itself` are for agents";
+        return Err(wrong(spec, problem));
     }
     let mut builder = MockChannel::builder(spec.id.clone());
     if let Some(channel_type) = &spec.channel_type {
@@ -229,6 +236,12 @@ fn agent(spec: &ChannelSpec) -> Result<ScriptedAgent, ConformanceError> {
         return Err(wrong(spec, problem));
     }
     let mut builder = ScriptedAgent::builder(spec.id.clone());
+    if let Some(text) = &spec.greeting {
+        builder = builder.greeting(text);
+    }
+    if let Some(by_itself) = spec.greets_by_itself {
+        builder = builder.greets_by_itself(by_itself);
+    }
     for rule in spec.script.iter().flatten() {
         let mut made = match rule.on.as_str() {
             "*" => ScriptRule::any(),

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use regex::Regex;
-use roomkit_core::EventDraft;
 use roomkit_core::hook::{
     self, BeforeBroadcast, Hook, HookOptions, HookResult, HookTrigger, InjectedEvent,
 };
-use roomkit_core::model::{EventContent, Metadata, RoomEvent};
+use roomkit_core::model::{ChannelId, EventContent, Metadata, RoomEvent};
+use roomkit_core::{EventDraft, WeakKit};
 
 use super::error::ConformanceError;
 use super::scenario::{ActionName, Execution, HookSpec, InjectSpec, When};
@@ -27,6 +27,7 @@ struct Behaviour {
     action: Action,
     inject: Vec<InjectSpec>,
     ran: Log<String>,
+    kit: WeakKit,
 }
 
 #[derive(Debug, Clone)]
@@ -37,6 +38,7 @@ enum Action {
     SetMetadata(Metadata),
     Raise,
     Sleep(Duration),
+    AttachChannel(ChannelId),
 }
 
 /// The trigger of a hook that names none is before the broadcast.
@@ -48,7 +50,11 @@ pub(super) fn trigger_of(spec: &HookSpec) -> Result<HookTrigger, ConformanceErro
 }
 
 /// Makes a hook that notes its name in `ran` whenever its `when` matches.
-pub(super) fn make(spec: &HookSpec, ran: &Log<String>) -> Result<Hook, ConformanceError> {
+pub(super) fn make(
+    spec: &HookSpec,
+    ran: &Log<String>,
+    kit: &WeakKit,
+) -> Result<Hook, ConformanceError> {
     let trigger = trigger_of(spec)?;
     let behaviour = Behaviour {
         name: spec.name.clone(),
@@ -56,10 +62,14 @@ pub(super) fn make(spec: &HookSpec, ran: &Log<String>) -> Result<Hook, Conforman
         action: action(spec)?,
         inject: spec.inject.clone().unwrap_or_default(),
         ran: ran.clone(),
+        kit: kit.clone(),
     };
     let mut options = options(spec)?;
     let decides =
         trigger == HookTrigger::BeforeBroadcast && spec.execution != Some(Execution::Async);
+    if decides && spec.action == ActionName::AttachChannel {
+        return Err(wrong(spec, "`attach_channel` is for hooks that look on"));
+    }
     if spec.hold_streams {
         if !decides {
             return Err(wrong(spec, "`hold_streams` is for hooks that decide"));
@@ -97,12 +107,19 @@ fn observer(trigger: HookTrigger, options: HookOptions, behaviour: Behaviour) ->
             }
         };
     }
-    if trigger == HookTrigger::OnDeliveryStatus {
-        let hook = move |_status, _context| {
-            behaviour.ran.push(behaviour.name.clone());
-            async {}
+    macro_rules! noting {
+        ($point:ident) => {
+            Some(Hook::observer(hook::$point, options, move |_, _context| {
+                behaviour.ran.push(behaviour.name.clone());
+                async {}
+            }))
         };
-        return Some(Hook::observer(hook::OnDeliveryStatus, options, hook));
+    }
+    match trigger {
+        HookTrigger::OnDeliveryStatus => return noting!(OnDeliveryStatus),
+        HookTrigger::OnFeedback => return noting!(OnFeedback),
+        HookTrigger::OnSessionStarted => return noting!(OnSessionStarted),
+        _ => {}
     }
     points! {
         BeforeBroadcast, AfterBroadcast, OnEventUpdated, OnEventDeleted,
@@ -154,6 +171,7 @@ impl Behaviour {
                 HookResult::modify(draft)
             }
             Action::Raise => return Err(Raised),
+            Action::AttachChannel(_) => HookResult::allow(),
             Action::Sleep(duration) => {
                 tokio::time::sleep(*duration).await;
                 HookResult::allow()
@@ -171,10 +189,20 @@ impl Behaviour {
             match &self.action {
                 Action::Raise => return Err(Raised),
                 Action::Sleep(duration) => tokio::time::sleep(*duration).await,
+                Action::AttachChannel(channel) => self.attach(event, channel).await,
                 _ => {}
             }
         }
         Ok(())
+    }
+}
+
+impl Behaviour {
+    /// Attaches a channel to the room of the event; where that fails it is not attached.
+    async fn attach(&self, event: &RoomEvent, channel: &ChannelId) {
+        if let Some(kit) = self.kit.upgrade() {
+            let _ = kit.attach_channel(&event.room_id, channel).await;
+        }
     }
 }
 
@@ -203,6 +231,7 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
         ("value", spec.value.is_some()),
         ("seconds", spec.seconds.is_some()),
         ("inject", spec.inject.is_some()),
+        ("channel", spec.channel.is_some()),
     ];
     let allowed: &[&str] = match spec.action {
         ActionName::Allow => &["inject"],
@@ -210,6 +239,7 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
         ActionName::Replace => &["pattern", "with", "inject"],
         ActionName::SetMetadata => &["metadata", "key", "value", "inject"],
         ActionName::Raise => &[],
+        ActionName::AttachChannel => &["channel"],
         ActionName::Sleep => &["seconds", "inject"],
     };
     let stray = given
@@ -234,6 +264,9 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
             Action::Replace(pattern, replacement(with))
         }
         ActionName::SetMetadata => Action::SetMetadata(metadata(spec)?),
+        ActionName::AttachChannel => {
+            Action::AttachChannel(required(spec, "channel", spec.channel.as_ref())?.clone())
+        }
         ActionName::Sleep => {
             let time = *required(spec, "seconds", spec.seconds.as_ref())?;
             Action::Sleep(seconds(spec, "seconds", time)?)

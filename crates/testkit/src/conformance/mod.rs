@@ -14,6 +14,7 @@
 //! # Ok::<(), roomkit_testkit::conformance::ConformanceError>(())
 //! ```
 
+mod answers;
 mod build;
 mod clock;
 mod compare;
@@ -32,6 +33,7 @@ mod run;
 mod scenario;
 mod self_check;
 mod shape;
+mod sources;
 mod strict;
 mod trace;
 mod turns;

@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
-    EphemeralEventType, EventType, IdentityId, Metadata, ParticipantId, ParticipantRole, RateLimit,
-    RetryPolicy, RoomId, RoomTimers, Visibility,
+    EphemeralEventType, EventType, IdentityId, Metadata, OrganizationId, ParticipantId,
+    ParticipantRole, PersistencePolicy, RateLimit, RetryPolicy, RoomId, RoomTimers, Visibility,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::answers::{FeedbackSpec, GreetingSpec, RegenerateSpec, SessionSpec};
 use super::content::Content;
 use super::error::ConformanceError;
 use super::pieces::PieceSpec;
 use super::shape;
+use super::sources::{AttachSourceSpec, OfSource};
 use super::strict;
 
 /// A scenario: a kit, what happens to it, and the trace that this leaves.
@@ -57,6 +59,10 @@ pub(super) struct Kit {
     pub(super) timer_sweeper: Option<bool>,
     #[serde(default, deserialize_with = "strict::optional")]
     pub(super) inbound_rate_limit: Option<RateLimit>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) organization_rate_limit: Option<RateLimit>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) persistence_policy: Option<PersistencePolicy>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -77,6 +83,8 @@ pub(super) struct ChannelSpec {
     #[serde(default)]
     pub(super) provider_ids: bool,
     pub(super) script: Option<Vec<RuleSpec>>,
+    pub(super) greeting: Option<String>,
+    pub(super) greets_by_itself: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -126,6 +134,7 @@ pub(super) struct HookSpec {
     pub(super) key: Option<String>,
     pub(super) value: Option<Value>,
     pub(super) seconds: Option<f64>,
+    pub(super) channel: Option<ChannelId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -144,6 +153,7 @@ pub(super) enum ActionName {
     SetMetadata,
     Raise,
     Sleep,
+    AttachChannel,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -240,6 +250,14 @@ pub(super) enum Step {
     TopLevel(OfRoom),
     UpdateEvent(UpdateEvent),
     DeleteEvent(DeleteEvent),
+    RegenerateResponse(RegenerateSpec),
+    RegenerateTarget(OfRoom),
+    SubmitFeedback(FeedbackSpec),
+    SendGreeting(GreetingSpec),
+    SessionStarted(SessionSpec),
+    AttachSource(AttachSourceSpec),
+    DetachSource(OfSource),
+    SourceHealth(OfSource),
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -248,6 +266,7 @@ pub(super) struct Inbound {
     pub(super) channel: ChannelId,
     pub(super) sender: String,
     pub(super) room: Option<RoomId>,
+    pub(super) organization: Option<OrganizationId>,
     pub(super) content: Content,
     pub(super) event_type: Option<EventType>,
     pub(super) idempotency_key: Option<String>,

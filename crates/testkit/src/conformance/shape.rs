@@ -56,6 +56,13 @@ shape!(ResultShape {
     told: Value,
     index: Value,
     items: Vec<ResultShape>,
+    category: Value,
+    channel: Value,
+    content: Value,
+    confidence: Value,
+    participant: Value,
+    failures: Value,
+    messages: Value,
 });
 
 shape!(PersonShape {
@@ -115,6 +122,7 @@ shape!(EntryShape {
     visibility: Value,
     addressed_to: Value,
     parent: Value,
+    superseded_by: Value,
     content: serde_json::Map<String, Value>,
     metadata: serde_json::Map<String, Value>,
 });

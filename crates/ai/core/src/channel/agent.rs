@@ -270,6 +270,14 @@ impl Channel for Agent {
         self.channel.on_event(event, binding, context).await
     }
 
+    fn greeting(&self) -> Option<String> {
+        self.greeting_text().map(str::to_owned)
+    }
+
+    fn greets_by_itself(&self) -> bool {
+        self.auto_greet() && !self.is_config_only()
+    }
+
     fn registered(&self, kit: WeakKit) {
         self.channel.registered(kit);
     }

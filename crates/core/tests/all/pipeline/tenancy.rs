@@ -1,8 +1,9 @@
 //! A room of another organisation is not found, by whatever call.
 
+use roomkit_core::hook::SessionStarted;
 use roomkit_core::model::{
-    Access, AgentResponsePolicy, DeliveryStatus, EphemeralEventType, Identity, InboundMessage,
-    Metadata, ParticipantRole, RoomTimers, TextContent,
+    Access, AgentResponsePolicy, ChannelType, DeliveryStatus, EphemeralEventType, Identity,
+    InboundMessage, Metadata, ParticipantRole, RoomTimers, TextContent,
 };
 use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
 use roomkit_core::{RoomKit, RoomOptions, Rooms};
@@ -79,6 +80,19 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.thread_summaries("r", &["e".into()]),
         other.update_event("r", "e").content(text()),
         other.delete_event("r", "e"),
+        other.submit_feedback("r", 1.0),
+        other.regenerate_response("r"),
+        other.regenerate_response("r").trigger("e"),
+        other.regenerate_target("r"),
+        other.send_greeting("r").channel("a").text("x"),
+        other.session_started(SessionStarted {
+            room_id: "r".into(),
+            channel_id: "a".into(),
+            channel_type: ChannelType::Voice,
+            participant_id: "u".into(),
+            timestamp: kit.now(),
+            session_id: None,
+        }),
         other.tasks("r"),
         other.observations("r"),
         other.publish_typing("r", "u", true),
