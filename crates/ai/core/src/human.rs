@@ -108,9 +108,18 @@ impl HumanInputError {
 #[derive(Default)]
 struct Requests {
     next: u64,
-    open: Vec<(PendingInput, oneshot::Sender<InputOutcome>)>,
+    open: Vec<Open>,
     settled: VecDeque<(String, InputOutcome)>,
     answers: VecDeque<EventId>,
+}
+
+/// A request as it is kept while it waits.
+struct Open {
+    pending: PendingInput,
+    /// Messages from this index on may be its answer, but for the one that the agent is asked with.
+    after: u64,
+    asked_by: EventId,
+    waits: oneshot::Sender<InputOutcome>,
 }
 
 impl HumanInput {
@@ -152,7 +161,7 @@ impl HumanInput {
     #[must_use]
     pub fn pending(&self) -> Vec<PendingInput> {
         let requests = lock(&self.requests);
-        requests.open.iter().map(|(it, _)| it.clone()).collect()
+        requests.open.iter().map(|it| it.pending.clone()).collect()
     }
 
     /// Answers a request; the text is the tool's result.
@@ -192,12 +201,17 @@ impl HumanInput {
     }
 
     /// Makes a request. It is settled as cancelled when what comes back is dropped before.
-    pub(crate) fn open(&self, mut pending: PendingInput) -> OpenInput {
+    pub(crate) fn open(&self, mut pending: PendingInput, asked_by: &RoomEvent) -> OpenInput {
         let (sender, outcome) = oneshot::channel();
         let mut requests = lock(&self.requests);
         requests.next += 1;
         pending.id = format!("{}-{}", pending.call_id, requests.next);
-        requests.open.push((pending.clone(), sender));
+        requests.open.push(Open {
+            pending: pending.clone(),
+            after: asked_by.index,
+            asked_by: asked_by.id.clone(),
+            waits: sender,
+        });
         drop(requests);
         OpenInput {
             human: self.clone(),
@@ -238,7 +252,7 @@ impl HumanInput {
         outcome: InputOutcome,
     ) -> Result<(), HumanInputError> {
         let mut requests = lock(requests);
-        let found = requests.open.iter().position(|(it, _)| it.id == id);
+        let found = requests.open.iter().position(|it| it.pending.id == id);
         let Some(at) = found else {
             let is_known = requests.settled.iter().any(|(it, _)| it == id);
             return Err(if is_known {
@@ -247,7 +261,7 @@ impl HumanInput {
                 HumanInputError::NotFound
             });
         };
-        let (pending, waits) = requests.open.remove(at);
+        let Open { pending, waits, .. } = requests.open.remove(at);
         if requests.settled.len() == REMEMBERED {
             requests.settled.pop_front();
         }
@@ -266,13 +280,15 @@ fn hear(requests: &Mutex<Requests>, agent: &ChannelId, event: &RoomEvent) {
     };
     let id = {
         let mut requests = lock(requests);
-        let is_meant = |it: &PendingInput| {
-            it.room_id == event.room_id
-                && it.channel_id == *agent
-                && (it.participant_id.is_none() || it.participant_id == event.source.participant_id)
+        let is_meant = |it: &&Open| {
+            let asks = &it.pending;
+            let is_later = event.index >= it.after && event.id != it.asked_by;
+            let is_whose = asks.participant_id.is_none()
+                || asks.participant_id == event.source.participant_id;
+            is_later && is_whose && asks.room_id == event.room_id && asks.channel_id == *agent
         };
-        let found = requests.open.iter().find(|(it, _)| is_meant(it));
-        let Some(id) = found.map(|(it, _)| it.id.clone()) else {
+        let found = requests.open.iter().find(is_meant);
+        let Some(id) = found.map(|it| it.pending.id.clone()) else {
             return;
         };
         if requests.answers.len() == REMEMBERED {

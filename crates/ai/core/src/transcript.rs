@@ -103,11 +103,13 @@ pub fn trim_messages(messages: &mut Vec<AiMessage>, most: usize) {
     }
     // The last exchange alone is too long: its oldest rounds go, each with its results.
     while messages.len() > most {
-        let said = messages.iter().skip(head + 1);
-        let Some(first) = said.clone().next().map(|_| head + 1) else {
+        let is_asked = messages.get(head).is_some_and(|it| it.role == Role::User);
+        let first = head + usize::from(is_asked);
+        if first >= messages.len() {
             break;
-        };
-        let results = said.skip(1).take_while(|it| it.role == Role::Tool).count();
+        }
+        let after = messages.iter().skip(first + 1);
+        let results = after.take_while(|it| it.role == Role::Tool).count();
         messages.drain(first..=first + results);
     }
 }

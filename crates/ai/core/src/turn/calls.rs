@@ -185,7 +185,7 @@ async fn ask(
     call: &ToolCall,
     arguments: Arguments,
 ) -> Result<ToolOutput, ToolError> {
-    let mut open = human.open(PendingInput {
+    let request = PendingInput {
         id: String::new(),
         tool_name: call.name.clone(),
         arguments,
@@ -193,7 +193,8 @@ async fn ask(
         room_id: turn.room_id().clone(),
         channel_id: turn.source.channel_id.clone(),
         participant_id: turn.participant_id().cloned(),
-    });
+    };
+    let mut open = human.open(request, &turn.event);
     let required = InputRequired {
         source: Arc::clone(&turn.source),
         pending: open.pending.clone(),
