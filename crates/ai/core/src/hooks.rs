@@ -7,7 +7,7 @@ use roomkit_core::hook::{FailurePolicy, HookPoint, HookResult, HookTrigger};
 use roomkit_core::model::{EventSource, ParticipantId, RoomEvent, RoomId};
 
 use crate::human::PendingInput;
-use crate::{AiContext, LoopEndReason, ToolCall, ToolResult, Usage};
+use crate::{AiContext, LoopEndReason, PlanUpdated, ToolCall, ToolResult, Usage};
 
 /// Before anything is done for a turn: hooks may block it cheaply (RFC §12.9.2, position 1). What
 /// they change is not looked at.
@@ -40,6 +40,16 @@ pub struct OnAiResponse;
 /// run; one that blocks rejects it (RFC §9.3).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OnUserInputRequired;
+
+/// An agent made or changed its plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnPlanUpdated;
+
+impl HookPoint for OnPlanUpdated {
+    type Payload = PlanUpdated;
+    type Returns = ();
+    const TRIGGER: HookTrigger = HookTrigger::OnPlanUpdated;
+}
 
 /// The payload of [`BeforeAiContextBuild`].
 #[derive(Clone)]

@@ -283,8 +283,8 @@ fn hear(requests: &Mutex<Requests>, agent: &ChannelId, event: &RoomEvent) {
         let is_meant = |it: &&Open| {
             let asks = &it.pending;
             let is_later = event.index >= it.after && event.id != it.asked_by;
-            let is_whose = asks.participant_id.is_none()
-                || asks.participant_id == event.source.participant_id;
+            let is_whose =
+                asks.participant_id.is_none() || asks.participant_id == event.source.participant_id;
             is_later && is_whose && asks.room_id == event.room_id && asks.channel_id == *agent
         };
         let found = requests.open.iter().find(is_meant);

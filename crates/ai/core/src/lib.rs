@@ -24,8 +24,8 @@ pub use context::{AiContext, ToolDefinition};
 pub use error::{AiError, AiErrorKind, Result};
 pub use hooks::{
     AiGeneration, AiResponded, AiThinking, AiTrigger, BeforeAiContextBuild, BeforeAiGeneration,
-    BeforeToolUse, InputRequired, OnAiResponse, OnAiThinking, OnToolCall, OnUserInputRequired,
-    ToolUse,
+    BeforeToolUse, InputRequired, OnAiResponse, OnAiThinking, OnPlanUpdated, OnToolCall,
+    OnUserInputRequired, ToolUse,
 };
 pub use human::{HumanInput, HumanInputError, InputOutcome, PendingInput};
 pub use memory::{MemoryProvider, MemoryResult, SlidingWindowMemory};
@@ -35,10 +35,23 @@ pub use model::{ModelInfo, ModelPricing};
 pub use provider::{AiCapabilities, AiProvider, AiStream, StreamEvent};
 pub use response::{AiResponse, FinishReason, Usage};
 pub use roomkit_core::async_trait;
+#[cfg(feature = "schemars")]
+pub use schemars;
 pub use secret::ApiKey;
 pub use tool::{
-    Arguments, Cancellation, IntoToolResult, Json, Tool, ToolContext, ToolError, ToolErrorKind,
-    ToolOutput, ToolSet, ToolSetError,
+    Arguments, Cancellation, ConsoleToolAuditor, ExternalCall, ExternalError, ExternalTools,
+    FnTool, IntoToolResult, Json, JsonlToolAuditor, OverrideMode, PlanStatus, PlanUpdated,
+    PlannedTask, READ_STORED_RESULT, RevealedTools, RoleOverride, StoredResults,
+    TOOL_SEARCH_PROMPT, TaskPlans, Tool, ToolAuditEntry, ToolAuditor, ToolContext, ToolError,
+    ToolErrorKind, ToolLimits, ToolOutput, ToolPolicy, ToolRunner, ToolSearch, ToolSet,
+    ToolSetError, ToolStatus, estimate_tokens, estimate_tool_tokens, glob_matches,
 };
 pub use transcript::{repair_tool_calls, trim_messages};
 pub use turn::{LoopEndReason, Steering};
+
+/// What the expansion of macros names.
+#[cfg(feature = "schemars")]
+#[doc(hidden)]
+pub mod __private {
+    pub use {schemars, serde};
+}

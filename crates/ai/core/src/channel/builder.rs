@@ -3,15 +3,22 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use roomkit_core::model::{ChannelDirection, ChannelId, ChannelType, EventSource, RetryPolicy};
-use roomkit_core::{Error, ErrorKind, Result};
+use roomkit_core::model::{
+    ChannelDirection, ChannelId, ChannelType, EventSource, Metadata, RetryPolicy,
+};
+use roomkit_core::{Error, ErrorKind, Result, WeakKit};
+use serde_json::Value;
 
 use super::config::invalid;
 use super::{AiChannel, AiChannelConfig, ConfigProvider, Parts, Profile};
+use crate::hooks::OnPlanUpdated;
 use crate::human::HumanInput;
 use crate::pipeline::{AiPipeline, AiPipelineConfig};
-use crate::turn::Turns;
-use crate::{AiProvider, MemoryProvider, SlidingWindowMemory, Tool, ToolSet, ToolSetError};
+use crate::turn::{Revealed, Turns};
+use crate::{
+    AiProvider, MemoryProvider, SlidingWindowMemory, StoredResults, TaskPlans, Tool, ToolAuditor,
+    ToolLimits, ToolPolicy, ToolRunner, ToolSearch, ToolSet, ToolSetError,
+};
 
 /// Puts an [`AiChannel`] together.
 #[must_use = "nothing is built until `build` is called"]
@@ -23,6 +30,8 @@ pub struct AiChannelBuilder {
     config_provider: Option<Arc<dyn ConfigProvider>>,
     memory: Option<Arc<dyn MemoryProvider>>,
     tools: ToolSet,
+    policy: Option<ToolPolicy>,
+    auditor: Option<Arc<dyn ToolAuditor>>,
     /// The first tool that could not be added.
     problem: Option<ToolSetError>,
     human: Option<HumanInput>,
@@ -40,6 +49,8 @@ impl AiChannelBuilder {
             config_provider: None,
             memory: None,
             tools: ToolSet::new(),
+            policy: None,
+            auditor: None,
             problem: None,
             human: None,
             pipeline: AiPipelineConfig::default(),
@@ -156,6 +167,42 @@ impl AiChannelBuilder {
         self
     }
 
+    /// Which tools may be called, by whom. Default: all, by everybody.
+    pub fn tool_policy(mut self, policy: ToolPolicy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
+    /// What each call of a tool is recorded with. Default: nothing is.
+    pub fn tool_auditor(mut self, auditor: Arc<dyn ToolAuditor>) -> Self {
+        self.auditor = Some(auditor);
+        self
+    }
+
+    /// What bounds calls of tools.
+    pub fn tool_limits(mut self, limits: ToolLimits) -> Self {
+        self.config.tool_limits = limits;
+        self
+    }
+
+    /// When and how tools are hidden behind a search. Default: by their size.
+    pub fn tool_search(mut self, search: ToolSearch) -> Self {
+        self.config.tool_search = search;
+        self
+    }
+
+    /// Gives the agent the tool `plan_tasks`, and shows it its plan. Default: no.
+    pub fn enable_planning(mut self, on: bool) -> Self {
+        self.config.enable_planning = on;
+        self
+    }
+
+    /// From how many tokens on a result of a tool is kept aside. Default: 5,000; at least 500.
+    pub fn evict_threshold_tokens(mut self, tokens: usize) -> Self {
+        self.config.evict_threshold_tokens = tokens;
+        self
+    }
+
     /// Adds tools that ask a person.
     pub fn human_input(mut self, human: HumanInput) -> Self {
         self.human = Some(human);
@@ -200,8 +247,22 @@ impl AiChannelBuilder {
         let memory = self
             .memory
             .unwrap_or_else(|| Arc::new(SlidingWindowMemory::new(window)));
+        let kit: Arc<OnceLock<WeakKit>> = Arc::default();
+        let mut runner = ToolRunner::new().with_limits(self.config.tool_limits.clone());
+        if let Some(policy) = self.policy {
+            runner = runner.with_policy(policy);
+        }
+        if let Some(auditor) = self.auditor {
+            runner = runner.with_auditor(auditor, self.id.as_str());
+        }
+        let stored = StoredResults::new().with_threshold(self.config.evict_threshold_tokens);
+        let plans = (self.config.enable_planning).then(|| plans(Arc::clone(&kit)));
         Ok(AiChannel {
             parts: Arc::new(Parts {
+                runner,
+                stored,
+                plans,
+                revealed: Revealed::default(),
                 id: self.id,
                 source: Arc::new(source),
                 provider: self.provider,
@@ -214,10 +275,35 @@ impl AiChannelBuilder {
                 profile: self.profile,
                 pipeline: AiPipeline::new(self.pipeline),
                 turns: Arc::new(Turns::default()),
-                kit: OnceLock::new(),
+                kit,
             }),
         })
     }
+}
+
+/// Plans that listeners and hooks are told of when they change.
+fn plans(kit: Arc<OnceLock<WeakKit>>) -> TaskPlans {
+    TaskPlans::new().on_updated(move |update| {
+        let kit = kit.get().cloned();
+        async move {
+            let (Some(kit), Some(room)) = (kit, update.room_id.clone()) else {
+                return;
+            };
+            let data = match update.data() {
+                Value::Object(data) => Metadata::from(data),
+                _ => Metadata::new(),
+            };
+            let agent = update.channel_id.as_ref().map_or("", |it| it.as_str());
+            if let Some(kit) = kit.upgrade()
+                && let Err(error) = kit.publish_custom(room.clone(), agent, data).await
+            {
+                tracing::debug!(room_id = %room, %error, "a changed plan was not published");
+            }
+            if let Some(Err(error)) = kit.run_hooks(OnPlanUpdated, room.clone(), update).await {
+                tracing::error!(room_id = %room, %error, "hooks could not be told of a changed plan");
+            }
+        }
+    })
 }
 
 impl fmt::Debug for AiChannelBuilder {

@@ -8,7 +8,7 @@ use roomkit_core::{Error, ErrorKind, Result, RoomContext};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::ToolDefinition;
+use crate::{ToolDefinition, ToolLimits, ToolSearch};
 
 /// What an operator sets of an agent. What is `None` is left to the provider's configuration.
 #[derive(Clone, PartialEq, Deserialize)]
@@ -44,6 +44,15 @@ pub struct AiChannelConfig {
     pub thinking_coalesce_ms: u64,
     /// How many bytes of thinking are gathered at most. Default: 256.
     pub thinking_coalesce_chars: usize,
+    /// From how many tokens on a result of a tool is kept aside, and the model shown its beginning and
+    /// end; at least 500. Default: 5,000.
+    pub evict_threshold_tokens: usize,
+    /// Whether the agent has the tool `plan_tasks`, and is shown its plan. Default: no.
+    pub enable_planning: bool,
+    /// When and how tools are hidden behind a search. Default: by their size.
+    pub tool_search: ToolSearch,
+    /// What bounds calls of tools.
+    pub tool_limits: ToolLimits,
     /// How often a call of the model is made again that failed before anything was shown. Default:
     /// never, since providers try again by themselves.
     pub retry_policy: Option<RetryPolicy>,
@@ -65,6 +74,10 @@ impl Default for AiChannelConfig {
             max_empty_retries: 1,
             thinking_coalesce_ms: 80,
             thinking_coalesce_chars: 256,
+            evict_threshold_tokens: 5_000,
+            enable_planning: false,
+            tool_search: ToolSearch::default(),
+            tool_limits: ToolLimits::default(),
             retry_policy: None,
         }
     }

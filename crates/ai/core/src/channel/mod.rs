@@ -19,12 +19,13 @@ use roomkit_core::{
 pub use self::agent::{Agent, AgentBuilder};
 pub(crate) use self::agent::{Profile, language_of};
 pub use self::builder::AiChannelBuilder;
+pub(crate) use self::config::invalid;
 pub use self::config::{AiChannelConfig, ConfigProvider, TurnConfig};
 
 use crate::human::HumanInput;
 use crate::pipeline::{AiPipeline, AiPipelineContext};
-use crate::turn::{Turn, Turns};
-use crate::{AiProvider, MemoryProvider, Steering, ToolSet};
+use crate::turn::{Revealed, Turn, Turns};
+use crate::{AiProvider, MemoryProvider, Steering, StoredResults, TaskPlans, ToolRunner, ToolSet};
 
 /// An agent: a channel that answers with a language model. A clone is another handle of the same one.
 ///
@@ -56,11 +57,15 @@ pub(crate) struct Parts {
     pub(crate) config_provider: Option<Arc<dyn ConfigProvider>>,
     pub(crate) memory: Arc<dyn MemoryProvider>,
     pub(crate) tools: ToolSet,
+    pub(crate) runner: ToolRunner,
+    pub(crate) stored: StoredResults,
+    pub(crate) plans: Option<TaskPlans>,
+    pub(crate) revealed: Revealed,
     pub(crate) human: Option<HumanInput>,
     pub(crate) profile: Option<Profile>,
     pub(crate) pipeline: AiPipeline,
     pub(crate) turns: Arc<Turns>,
-    kit: OnceLock<WeakKit>,
+    kit: Arc<OnceLock<WeakKit>>,
 }
 
 impl Parts {

@@ -32,7 +32,7 @@ impl AiStage for ToolLoopGeneration {
         let context = ctx.context().clone();
         let turn = Arc::clone(&ctx.turn);
         let tools = ctx.tools.take();
-        let tools = tools.unwrap_or_else(|| Toolbox::new(Arc::clone(&turn.parts), Vec::new()));
+        let tools = tools.unwrap_or_else(|| Toolbox::empty(Arc::clone(&turn)));
         let provider = turn.parts.provider.as_ref();
         let streams = provider.is_some_and(|it| it.capabilities().streaming);
         if streams && !ctx.whole {

@@ -7,7 +7,8 @@ use roomkit_core::hook::BoxError;
 
 use super::memory::SEVERAL_SPEAKERS;
 use super::{AiPipelineContext, AiStage, PromptAssemblyStage, ToolResolutionStage, target};
-use crate::channel::language_of;
+use crate::TOOL_SEARCH_PROMPT;
+use crate::channel::{invalid, language_of};
 use crate::turn::Toolbox;
 
 /// What the model is told where the messages name who says them.
@@ -30,13 +31,9 @@ impl PromptAssemblyStage for ChannelPrompt {}
 #[async_trait]
 impl AiStage for ChannelTools {
     async fn process(&self, ctx: &mut AiPipelineContext) -> Result<(), BoxError> {
-        let mut tools = ctx.settings().await?.tools.unwrap_or_default();
-        let parts = Arc::clone(&ctx.turn.parts);
-        tools.extend(parts.tools.definitions().cloned());
-        if let Some(human) = &parts.human {
-            tools.extend_from_slice(human.definitions());
-        }
-        let tools = Toolbox::new(parts, tools);
+        let defined = ctx.settings().await?.tools.unwrap_or_default();
+        let tools = Toolbox::new(Arc::clone(&ctx.turn), defined).await;
+        let tools = tools.map_err(|problem| invalid("tools", &problem.to_string()))?;
         ctx.context().tools = tools.shown();
         ctx.tools = Some(tools);
         Ok(())
@@ -52,6 +49,11 @@ impl AiStage for ChannelPrompt {
         if let Some(profile) = &parts.profile {
             let language = language_of(ctx.room_context.room());
             blocks.extend(profile.identity(language));
+        }
+        let plans = parts.plans.as_ref();
+        blocks.extend(plans.and_then(|it| it.prompt(Some(ctx.turn.room_id()))));
+        if ctx.tools.as_ref().is_some_and(Toolbox::is_searched) {
+            blocks.push(TOOL_SEARCH_PROMPT.to_owned());
         }
         if ctx.stage_metadata.contains_key(SEVERAL_SPEAKERS) {
             blocks.push(SPEAKERS_NOTE.to_owned());

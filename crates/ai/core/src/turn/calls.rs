@@ -5,18 +5,16 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use futures_util::future::{Either, select};
-use futures_util::stream::FuturesUnordered;
+use futures_util::stream::{self, StreamExt};
 use roomkit_core::hook::HookVerdict;
-use roomkit_core::model::EventSource;
 
 use super::race::Stop;
 use super::rules::RepeatGuard;
-use super::{LoopEndReason, Toolbox, Turn, caught};
+use super::{LoopEndReason, Toolbox, Turn};
 use crate::hooks::{BeforeToolUse, InputRequired, OnToolCall, OnUserInputRequired, ToolUse};
 use crate::human::{HumanInput, InputOutcome, PendingInput};
-use crate::{Arguments, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolOutput, ToolResult};
+use crate::{Arguments, ToolCall, ToolError, ToolErrorKind, ToolOutput, ToolResult};
 
 /// What a round of calls came to: a result for each call, in the order of the calls.
 pub(crate) struct Answered {
@@ -37,13 +35,15 @@ pub(crate) async fn execute(
 ) -> Answered {
     let began = turn.clock().elapsed();
     let mut results: Vec<Option<ToolResult>> = vec![None; calls.len()];
-    let mut running = FuturesUnordered::new();
+    let mut runs = Vec::new();
     for ((at, call), slot) in calls.iter().enumerate().zip(&mut results) {
         match guard.check(call, tools.is_pure(&call.name)) {
             Some(repeated) => *slot = Some(ToolResult::error(call, repeated)),
-            None => running.push(async move { (at, answer(turn, tools, call, round).await) }),
+            None => runs.push(async move { (at, answer(turn, tools, call, round).await) }),
         }
     }
+    let at_once = tools.runner.limits().max_parallel.max(1);
+    let mut running = Box::pin(stream::iter(runs).buffer_unordered(at_once));
     let mut stopped = None;
     loop {
         match stop.or(running.next()).await {
@@ -82,12 +82,15 @@ fn unanswered(call: &ToolCall, stopped: Option<LoopEndReason>) -> ToolResult {
 
 /// One call, through its hooks. It never fails: what goes wrong is told to the model.
 async fn answer(turn: &Turn, tools: &Toolbox, call: &ToolCall, round: u32) -> ToolResult {
-    if let Some(problem) = call.arguments.problem() {
-        let problem = format!("Not executed: {problem}. Make the call again with a JSON object.");
-        return ToolResult::error(call, problem);
-    }
-    if !tools.offers(&call.name) {
-        return ToolResult::error(call, "Not executed: there is no such tool in this turn.");
+    let context = turn.tool_context().await;
+    let runner = &tools.runner;
+    let refuse = |error: ToolError| runner.refuse(call, context, &error);
+    let Some(set) = tools.set_of(&call.name) else {
+        let problem = "Not executed: there is no such tool in this turn.";
+        return refuse(ToolError::of(ToolErrorKind::Unknown, problem));
+    };
+    if let Err(error) = runner.check(set, call, context) {
+        return refuse(error);
     }
     let mut asked = ToolUse {
         source: Arc::clone(&turn.source),
@@ -100,20 +103,21 @@ async fn answer(turn: &Turn, tools: &Toolbox, call: &ToolCall, round: u32) -> To
     match turn.hooks(BeforeToolUse, asked.clone()).await {
         HookVerdict::Allowed(changed) => asked.call.arguments = changed.call.arguments,
         HookVerdict::Blocked { reason, .. } => {
-            return ToolResult::error(call, format!("Not executed: the call was denied: {reason}"));
+            let problem = format!("Not executed: the call was denied: {reason}");
+            return refuse(ToolError::of(ToolErrorKind::Denied, problem));
         }
     }
-    let result = run(turn, tools, &asked.call).await;
-    if let Some(error) = result.as_ref().and_then(|result| result.as_ref().err()) {
-        tracing::warn!(
-            room_id = %turn.room_id(), channel_id = %turn.source.channel_id,
-            code = error.code(), "a tool failed"
-        );
-    }
-    asked.result = result.map(|result| match result {
-        Ok(output) => output.into_result(call),
-        Err(error) => ToolResult::error(call, error.message()),
-    });
+    let arguments = asked.call.arguments.to_object().into_owned();
+    asked.result = if let Some(human) = turn.parts.human.as_ref().filter(|it| it.asks(&call.name)) {
+        Some(match ask(turn, human, call, arguments).await {
+            Ok(output) => output.into_result(call),
+            Err(error) => refuse(error),
+        })
+    } else if tools.is_hooked(&call.name) {
+        None
+    } else {
+        Some(runner.execute(set, call, arguments, context).await)
+    };
     let answered = match turn.hooks(OnToolCall, asked).await {
         HookVerdict::Allowed(answered) => answered.result,
         HookVerdict::Blocked { reason, .. } => {
@@ -125,56 +129,9 @@ async fn answer(turn: &Turn, tools: &Toolbox, call: &ToolCall, round: u32) -> To
             // Whatever a hook made of it, it answers this call.
             result.tool_call_id.clone_from(&call.id);
             result.name.clone_from(&call.name);
-            result
+            turn.parts.stored.keep(Some(turn.room_id()), result)
         }
         None => ToolResult::error(call, "Not executed: nothing here executes this tool."),
-    }
-}
-
-/// Executes a call; nothing where only a hook does.
-async fn run(
-    turn: &Turn,
-    tools: &Toolbox,
-    call: &ToolCall,
-) -> Option<Result<ToolOutput, ToolError>> {
-    let arguments = call.arguments.to_object().into_owned();
-    if let Some(human) = turn.parts.human.as_ref().filter(|it| it.asks(&call.name)) {
-        return Some(ask(turn, human, call, arguments).await);
-    }
-    let tool = tools.executor(&call.name)?;
-    let context = context(turn, call).await;
-    // The flag is set when the call is over, however it ends.
-    let _over = SetAtEnd(&context);
-    let called = caught(|| tool.call(arguments, &context)).await;
-    Some(
-        called.unwrap_or_else(|_panic| {
-            Err(ToolError::of(ToolErrorKind::Panicked, "The tool failed."))
-        }),
-    )
-}
-
-struct SetAtEnd<'a>(&'a ToolContext);
-
-impl Drop for SetAtEnd<'_> {
-    fn drop(&mut self) {
-        self.0.cancellation.cancel();
-    }
-}
-
-async fn context(turn: &Turn, call: &ToolCall) -> ToolContext {
-    let EventSource { channel_id, .. } = &*turn.source;
-    let mut context = ToolContext::new(call.id.as_str())
-        .with_room(turn.room_id().clone(), channel_id.clone())
-        .with_cancellation(turn.control().cancel.child());
-    if let Some(id) = turn.participant_id() {
-        context = match turn.participant().await {
-            Some(participant) => context.with_participant(participant),
-            None => context.with_participant_id(id.clone()),
-        };
-    }
-    match &turn.kit {
-        Some(kit) => context.with_kit(kit.clone()),
-        None => context,
     }
 }
 

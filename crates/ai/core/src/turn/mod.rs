@@ -25,8 +25,9 @@ pub use self::rules::LoopEndReason;
 pub(crate) use self::run::{Loop, LoopOutcome};
 pub use self::steer::Steering;
 pub(crate) use self::steer::{Control, Turns, UnderWay, lock};
-pub(crate) use self::tools::Toolbox;
+pub(crate) use self::tools::{Revealed, Toolbox};
 
+use crate::ToolContext;
 use crate::channel::Parts;
 use crate::hooks::AiResponded;
 
@@ -41,6 +42,7 @@ pub(crate) struct Turn {
     /// The clock's time when it began.
     pub(crate) began: Duration,
     participant: OnceCell<Option<Participant>>,
+    tool_context: OnceCell<ToolContext>,
     /// What it came to, once the loop has ended.
     pub(crate) summary: Mutex<Option<AiResponded>>,
 }
@@ -61,6 +63,7 @@ impl Turn {
             context,
             under_way,
             participant: OnceCell::new(),
+            tool_context: OnceCell::new(),
             summary: Mutex::new(None),
         }
     }
@@ -100,6 +103,26 @@ impl Turn {
             }
         };
         self.participant.get_or_init(|| read).await.as_ref()
+    }
+
+    /// Where the calls of its tools come from.
+    pub(crate) async fn tool_context(&self) -> &ToolContext {
+        let make = async {
+            let mut context = ToolContext::new(self.event.id.as_str())
+                .with_room(self.room_id().clone(), self.source.channel_id.clone())
+                .with_cancellation(self.control().cancel.clone());
+            if let Some(id) = self.participant_id() {
+                context = match self.participant().await {
+                    Some(participant) => context.with_participant(participant),
+                    None => context.with_participant_id(id.clone()),
+                };
+            }
+            match &self.kit {
+                Some(kit) => context.with_kit(kit.clone()),
+                None => context,
+            }
+        };
+        self.tool_context.get_or_init(|| make).await
     }
 
     /// Runs the hooks of a point. Without a kit there are none; where they cannot be run, nothing is

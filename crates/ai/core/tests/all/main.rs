@@ -16,5 +16,6 @@ mod pipeline;
 mod steering;
 mod streams;
 mod support;
+mod toolbox;
 mod transcript;
 mod vision;

@@ -195,6 +195,12 @@ impl Counted {
         Self::new(name, |_| Ok("done".into()))
     }
 
+    /// With another definition.
+    pub(crate) fn with(mut self, definition: ToolDefinition) -> Self {
+        self.definition = definition;
+        self
+    }
+
     pub(crate) fn calls(&self) -> usize {
         self.calls.load(Ordering::SeqCst)
     }
