@@ -61,7 +61,7 @@ impl ToolContext {
     #[must_use]
     pub fn with_participant(mut self, participant: &Participant) -> Self {
         self.participant_id = Some(participant.id.clone());
-        self.role = Some(participant.role.clone());
+        self.role = Some(participant.role);
         self.identity_id = (participant.identification == IdentificationStatus::Identified)
             .then(|| participant.identity_id.clone())
             .flatten();

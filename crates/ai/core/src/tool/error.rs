@@ -24,8 +24,6 @@ pub enum ToolErrorKind {
     Cancelled,
     /// `tool_panicked`: the tool has a bug.
     Panicked,
-    /// `tool_result_too_large`: it answered more than may be kept.
-    ResultTooLarge,
 }
 
 impl ToolErrorKind {
@@ -40,7 +38,6 @@ impl ToolErrorKind {
             Self::Timeout => "tool_timeout",
             Self::Cancelled => "tool_cancelled",
             Self::Panicked => "tool_panicked",
-            Self::ResultTooLarge => "tool_result_too_large",
         }
     }
 }

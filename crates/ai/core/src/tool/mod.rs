@@ -1,31 +1,56 @@
 //! Tools: what a model may call, and what a call of one is given and gives back.
 
+mod audit;
 mod cancel;
 mod context;
+mod disclosure;
 mod error;
+mod external;
+mod func;
+mod journal;
+#[cfg(feature = "schemars")]
+mod macros;
 mod name;
 mod output;
+mod plan;
+mod policy;
+mod run;
+mod schema;
+mod search;
 mod set;
+mod stored;
+mod tokens;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use crate::ToolDefinition;
 
+pub use self::audit::{ConsoleToolAuditor, ToolAuditEntry, ToolAuditor, ToolStatus};
 pub use self::cancel::Cancellation;
 pub use self::context::ToolContext;
+pub use self::disclosure::{RevealedTools, TOOL_SEARCH_PROMPT, ToolSearch};
 pub use self::error::{ToolError, ToolErrorKind};
+pub use self::external::{ExternalCall, ExternalError, ExternalTools};
+pub use self::func::FnTool;
+pub use self::journal::JsonlToolAuditor;
 pub use self::output::{IntoToolResult, Json, ToolOutput};
+pub use self::plan::{PlanStatus, PlanUpdated, PlannedTask, TaskPlans};
+pub use self::policy::{OverrideMode, RoleOverride, ToolPolicy, glob_matches};
+pub use self::run::{ToolLimits, ToolRunner};
 pub use self::set::{ToolSet, ToolSetError};
+pub use self::stored::{READ_STORED_RESULT, StoredResults};
+pub use self::tokens::{estimate_tokens, estimate_tool_tokens};
 
 /// The arguments of a call: a JSON object that fits the tool's schema.
 pub type Arguments = Map<String, Value>;
 
 /// Something that a model may call.
 ///
-/// Implement it for what keeps state of its own.
+/// [`FnTool`] makes one of a function; implement the trait for what keeps state of its own.
 ///
 /// ```
 /// use roomkit_ai::{Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
@@ -61,6 +86,17 @@ pub trait Tool: Send + Sync + 'static {
         arguments: Arguments,
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError>;
+
+    /// How long a call of it may take. Default: what [`ToolLimits`] says.
+    fn timeout(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether it is part of how the agent works, rather than of what it may do to the world: no
+    /// [`ToolPolicy`] is asked about it, and a search for tools does not hide it. Default: no.
+    fn is_infrastructure(&self) -> bool {
+        false
+    }
 }
 
 #[async_trait]
@@ -75,5 +111,13 @@ impl<T: Tool + ?Sized> Tool for Arc<T> {
         context: &ToolContext,
     ) -> Result<ToolOutput, ToolError> {
         (**self).call(arguments, context).await
+    }
+
+    fn timeout(&self) -> Option<Duration> {
+        (**self).timeout()
+    }
+
+    fn is_infrastructure(&self) -> bool {
+        (**self).is_infrastructure()
     }
 }

@@ -10,3 +10,8 @@ pub(crate) fn is_name(name: &str) -> bool {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
+
+/// A name as logs may show it: what a model made up may be anything, so other names are not repeated.
+pub(crate) fn shown(name: &str) -> &str {
+    if is_name(name) { name } else { "(no name)" }
+}

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use super::Tool;
 use super::name::is_name;
+use super::{Tool, schema};
 use crate::ToolDefinition;
 
 /// Tools with names that differ, in the order in which they were added. Cloning it copies pointers.
@@ -96,6 +96,9 @@ impl ToolSet {
         }
         if self.by_name.contains_key(name.as_str()) {
             return Err(ToolSetError::Duplicate { name });
+        }
+        if let Some(problem) = schema::unsound(&definition.parameters) {
+            return Err(ToolSetError::InvalidSchema { name, problem });
         }
         let position = self.entries.len();
         self.entries.push(Entry {
