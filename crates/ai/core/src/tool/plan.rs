@@ -24,6 +24,8 @@ const MOST_TITLE: usize = 500;
 /// In how many rooms a plan is kept; the one that was not read for longest goes first.
 const MOST_ROOMS: usize = 100;
 
+/// The plans by room, the one that was read last at the end.
+type Plans = VecDeque<(Option<RoomId>, Arc<[PlannedTask]>)>;
 type OnUpdated = dyn Fn(PlanUpdated) -> BoxFuture<'static, ()> + Send + Sync;
 
 /// The plans of an agent, one in each room, in memory. Clones are the same.
@@ -32,7 +34,7 @@ type OnUpdated = dyn Fn(PlanUpdated) -> BoxFuture<'static, ()> + Send + Sync;
 /// characters. What else it writes into a step is dropped.
 #[derive(Clone, Default)]
 pub struct TaskPlans {
-    plans: Arc<Mutex<VecDeque<(Option<RoomId>, Arc<[PlannedTask]>)>>>,
+    plans: Arc<Mutex<Plans>>,
     on_updated: Option<Arc<OnUpdated>>,
 }
 
@@ -166,7 +168,7 @@ impl TaskPlans {
         }
     }
 
-    fn plans(&self) -> MutexGuard<'_, VecDeque<(Option<RoomId>, Arc<[PlannedTask]>)>> {
+    fn plans(&self) -> MutexGuard<'_, Plans> {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -104,7 +104,7 @@ impl<'s> Check<'s> {
         }
         self.steps += 1;
         if depth > MOST_DEPTH || self.steps > MOST_STEPS {
-            return self.report("is nested too deeply");
+            return self.report("is too large or nested too deeply");
         }
         let rules = match schema {
             Value::Object(rules) => rules,
