@@ -46,6 +46,8 @@ pub use tool::{
     ToolErrorKind, ToolLimits, ToolOutput, ToolPolicy, ToolRunner, ToolSearch, ToolSet,
     ToolSetError, ToolStatus, estimate_tokens, estimate_tool_tokens, glob_matches,
 };
+pub use transcript::{repair_tool_calls, trim_messages};
+pub use turn::{LoopEndReason, Steering};
 
 /// What the expansion of macros names.
 #[cfg(feature = "schemars")]

@@ -88,6 +88,15 @@ impl RoomKit {
         inner.events.emit(&inner.tasks, &event_type, || event);
     }
 
+    /// As [`emit`](Self::emit), for what happens often: the event is made only where somebody listens.
+    pub fn emit_with(
+        &self,
+        event_type: impl Into<FrameworkEventType>,
+        fill: impl FnOnce(&mut FrameworkEvent),
+    ) {
+        self.inner().emit(event_type.into(), fill);
+    }
+
     /// Calls `listener` with every framework event, in order.
     pub fn on_any<F, Fut>(&self, listener: F)
     where

@@ -29,7 +29,9 @@ impl EmissionStage for WholeOrStreamedEmission {}
 #[async_trait]
 impl AiStage for ToolLoopGeneration {
     async fn process(&self, ctx: &mut AiPipelineContext) -> Result<(), BoxError> {
-        let context = ctx.context().clone();
+        // It may be large: it is lent to the loop, and what the later stages read stays.
+        let context = std::mem::take(ctx.context());
+        ctx.context().response_metadata = context.response_metadata.clone();
         let turn = Arc::clone(&ctx.turn);
         let tools = ctx.tools.take();
         let tools = tools.unwrap_or_else(|| Toolbox::empty(Arc::clone(&turn)));
@@ -44,6 +46,7 @@ impl AiStage for ToolLoopGeneration {
             .await;
         let LoopOutcome {
             error,
+            context,
             said,
             thinking,
             usage,
@@ -51,6 +54,7 @@ impl AiStage for ToolLoopGeneration {
             tasks,
             observations,
         } = outcome;
+        ctx.ai_context = Some(context);
         if let Some(error) = error
             && said.is_empty()
         {

@@ -16,9 +16,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use roomkit_core::channel::DeltaStream;
 use roomkit_core::hook::BoxError;
-use roomkit_core::model::{
-    ChannelBinding, ChannelId, FrameworkEvent, FrameworkEventType, Metadata, RoomEvent,
-};
+use roomkit_core::model::{ChannelBinding, ChannelId, Metadata, RoomEvent};
 use roomkit_core::{ChannelOutput, RoomContext, RoomKit};
 
 pub use self::gates::{HookGate, HookPreGeneration};
@@ -336,37 +334,42 @@ impl AiPipeline {
             return;
         };
         let reason = ctx.aborted.as_ref().map(|it| it.reason.as_str());
-        let mut done = Metadata::new()
-            .with("stage_name", stage)
-            .with("latency_ms", fractional_millis(took))
-            .with("aborted", ctx.is_aborted());
-        if let Some(reason) = reason {
-            done.insert("abort_reason", reason);
-        }
-        emit(&kit, turn, "ai_pipeline.stage_complete", done);
-        let total = fractional_millis(turn.age());
-        if let Some(reason) = reason {
-            let data = Metadata::new()
+        emit(&kit, turn, "ai_pipeline.stage_complete", || {
+            let done = Metadata::new()
                 .with("stage_name", stage)
-                .with("abort_reason", reason)
-                .with("total_latency_ms", total);
-            emit(&kit, turn, "ai_pipeline.aborted", data);
+                .with("latency_ms", fractional_millis(took))
+                .with("aborted", reason.is_some());
+            match reason {
+                Some(reason) => done.with("abort_reason", reason),
+                None => done,
+            }
+        });
+        let total = || fractional_millis(turn.age());
+        if let Some(reason) = reason {
+            emit(&kit, turn, "ai_pipeline.aborted", || {
+                Metadata::new()
+                    .with("stage_name", stage)
+                    .with("abort_reason", reason)
+                    .with("total_latency_ms", total())
+            });
         } else if ctx.output.is_some() {
-            let data = Metadata::new()
-                .with("stage_count", self.stages.len())
-                .with("total_latency_ms", total);
-            emit(&kit, turn, "ai_pipeline.completed", data);
+            emit(&kit, turn, "ai_pipeline.completed", || {
+                Metadata::new()
+                    .with("stage_count", self.stages.len())
+                    .with("total_latency_ms", total())
+            });
         }
     }
 }
 
-fn emit(kit: &RoomKit, turn: &Turn, event_type: &str, data: Metadata) {
-    let mut event = FrameworkEvent::new(FrameworkEventType::from(event_type), turn.context.now());
-    event.room_id = Some(turn.room_id().clone());
-    event.channel_id = Some(turn.source.channel_id.clone());
-    event.event_id = Some(turn.event.id.clone());
-    event.data = data;
-    kit.emit(event);
+/// Tells the listeners, where there are any.
+fn emit(kit: &RoomKit, turn: &Turn, event_type: &str, data: impl FnOnce() -> Metadata) {
+    kit.emit_with(event_type, |event| {
+        event.room_id = Some(turn.room_id().clone());
+        event.channel_id = Some(turn.source.channel_id.clone());
+        event.event_id = Some(turn.event.id.clone());
+        event.data = data();
+    });
 }
 
 fn fractional_millis(duration: Duration) -> f64 {

@@ -50,6 +50,8 @@ pub(crate) struct Loop {
 
 /// What a loop came to.
 pub(crate) struct LoopOutcome {
+    /// What the model was asked with last.
+    pub(crate) context: AiContext,
     /// What the provider failed with, where it did.
     pub(crate) error: Option<AiError>,
     /// What was said, a part for each round that said something.
@@ -120,6 +122,7 @@ impl Loop {
         }
         self.outlet.send(Ok(Delta::Metadata(facts.clone()))).await;
         LoopOutcome {
+            context: self.context,
             error,
             facts,
             said: self.said,
