@@ -133,7 +133,7 @@ async fn thinking_is_told_when_it_begins_as_it_goes_on_and_whole_at_the_end() {
             Form::Streamed => vec![ThinkingStart, ThinkingDelta, ThinkingEnd],
         };
         assert_eq!(kinds(&heard), expected);
-        let heard = heard.lock().unwrap();
+        let heard = heard.lock().unwrap().clone();
         assert_eq!(
             heard.last().unwrap().data.get_str("thinking"),
             Some("Two and two")
