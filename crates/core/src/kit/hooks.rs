@@ -159,20 +159,30 @@ impl WeakKit {
     pub async fn run_hooks<P: HookPoint>(
         &self,
         _point: P,
-        room: impl Into<RoomId>,
+        room: impl Into<RoomId> + Send,
         payload: P::Payload,
     ) -> Option<Result<HookVerdict<P::Payload>>> {
         let inner = Arc::clone(&self.alive.upgrade()?.inner);
-        let everywhere = Scope(None);
-        Some(
-            inner
-                .run_hooks::<P>(&everywhere, room.into(), payload)
-                .await,
-        )
+        if !inner.may_have_hooks::<P>() {
+            return Some(Ok(HookVerdict::Allowed(payload)));
+        }
+        let room = room.into();
+        // Boxed: most points have no hooks, and what waits for them is to be small.
+        let run = async move {
+            let everywhere = Scope(None);
+            inner.run_hooks::<P>(&everywhere, room, payload).await
+        };
+        Some(Box::pin(run).await)
     }
 }
 
 impl Inner {
+    /// Whether there may be hooks of `P` in some room.
+    fn may_have_hooks<P: HookPoint>(&self) -> bool {
+        let may_have = |observes| self.hooks.may_have::<P>(observes);
+        self.hooks.has_provider() || may_have(true) || may_have(false)
+    }
+
     async fn run_hooks<P: HookPoint>(
         self: &Arc<Self>,
         scope: &Scope,
@@ -180,9 +190,8 @@ impl Inner {
         payload: P::Payload,
     ) -> Result<HookVerdict<P::Payload>> {
         let inner = self;
-        let may_have = |observes| inner.hooks.may_have::<P>(observes);
         let snapshot = inner.visible_room(scope, &room).await?;
-        if !inner.hooks.has_provider() && !may_have(true) && !may_have(false) {
+        if !inner.may_have_hooks::<P>() {
             return Ok(HookVerdict::Allowed(payload));
         }
         inner.hooks.load(&snapshot.room).await?;

@@ -179,18 +179,27 @@ fn report(row: &str, figure_ns: f64, floor_ns: f64, extra: serde_json::Value, me
     );
 }
 
-/// A turn of an agent beside one of an agent that is a constant.
+/// A turn of an agent beside one of an agent that is a constant: without a past, and with one of 50
+/// events.
 async fn a_turn() {
+    for window in [0, 50] {
+        a_turn_of(window).await;
+    }
+}
+
+async fn a_turn_of(window: usize) {
     let (mut figures, mut floors) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let parrot = kit_of(Parrot("agent".into(), 0), 0, 0).await;
         floors.push(turn(&parrot, TURNS).await);
-        let kit = kit_of(agent(0, 50), 0, 0).await;
+        let kit = kit_of(agent(0, window), 0, 0).await;
         figures.push(turn(&kit, TURNS).await);
     }
     let (figure, floor) = (median(figures), median(floors));
     let own = figure - floor;
-    let extra = serde_json::json!({ "own_us": (own / 10.0).round() / 100.0, "goal_us": 15.0 });
+    let extra = serde_json::json!({
+        "window": window, "own_us": (own / 10.0).round() / 100.0, "goal_us": 15.0,
+    });
     report("ai_turn", figure, floor, extra, own <= 15_000.0);
 }
 
@@ -241,9 +250,20 @@ fn main() {
         .enable_time()
         .build()
         .unwrap();
+    let wanted: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|argument| !argument.starts_with("--"))
+        .collect();
+    let is_wanted = |row: &str| wanted.is_empty() || wanted.iter().any(|it| row.contains(it));
     runtime.block_on(async {
-        a_turn().await;
-        a_delta().await;
-        a_long_room().await;
+        if is_wanted("ai_turn") {
+            a_turn().await;
+        }
+        if is_wanted("ai_delta") {
+            a_delta().await;
+        }
+        if is_wanted("ai_context") {
+            a_long_room().await;
+        }
     });
 }

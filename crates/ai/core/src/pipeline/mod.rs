@@ -305,7 +305,7 @@ impl AiPipeline {
                     reason: "stage exception".to_owned(),
                     stage: name.to_owned(),
                 });
-                tell_failure(&turn, name, &failure).await;
+                Box::pin(tell_failure(&turn, name, &failure)).await;
             }
             if let Some(aborted) = &mut ctx.aborted {
                 aborted.stage = name.to_owned();

@@ -203,10 +203,10 @@ impl Loop {
                     round.thinking.push_str(&piece);
                     if in_pieces {
                         round.shown = true;
-                        thinking.add(&self.turn, &piece, self.rounds).await;
+                        Box::pin(thinking.add(&self.turn, &piece, self.rounds)).await;
                         self.outlet.send(Ok(Delta::Thinking(piece))).await;
                     } else {
-                        thinking.whole(&self.turn, &piece, self.rounds).await;
+                        Box::pin(thinking.whole(&self.turn, &piece, self.rounds)).await;
                     }
                 }
                 StreamEvent::ToolCallDelta {
@@ -216,9 +216,8 @@ impl Loop {
                 } => {
                     thinking.end(&self.turn, self.rounds, in_pieces).await;
                     let rounds = self.rounds;
-                    writing
-                        .add(&self.turn, id, name, arguments_bytes, rounds)
-                        .await;
+                    let told = writing.add(&self.turn, id, name, arguments_bytes, rounds);
+                    Box::pin(told).await;
                 }
                 StreamEvent::ToolCall(call) => {
                     if round.calls.len() < MOST_CALLS {

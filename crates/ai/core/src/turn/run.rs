@@ -113,9 +113,8 @@ impl Loop {
             // Where nothing was said, whoever gets the error tells of it.
             Some(error) if has_said => {
                 let message = error.to_string();
-                self.turn
-                    .tell_error(error.code(), &message, "provider")
-                    .await;
+                let told = self.turn.tell_error(error.code(), &message, "provider");
+                Box::pin(told).await;
             }
             Some(_) => {}
             None => *lock(&self.turn.summary) = Some(self.summary(reason)),
@@ -196,7 +195,8 @@ impl Loop {
                 self.context.messages.push(AiMessage::tool(results));
                 None
             } else {
-                self.call(&calls).await
+                // Boxed, so that a turn without tools is small.
+                Box::pin(self.call(&calls)).await
             };
             self.rounds += 1;
             if let Some(reason) = stopped {

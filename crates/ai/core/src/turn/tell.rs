@@ -40,7 +40,8 @@ impl Turn {
             EphemeralEvent::new(self.room_id().clone(), event_type, user, self.context.now());
         event.data = data.with("channel_id", user);
         event.channel_id = Some(agent);
-        let told = std::pin::pin!(kit.publish(event));
+        // Boxed, so that a turn which tells nothing is small.
+        let told = Box::pin(kit.publish(event));
         let late = LateTelling(self).wait();
         match select(told, std::pin::pin!(late)).await {
             Either::Left((Ok(()), _)) => {}

@@ -75,7 +75,7 @@ impl Toolbox {
         let runner = parts.runner.clone().with_clock(Arc::clone(turn.clock()));
         let mut search = None;
         if !all.is_empty() {
-            all = runner.allowed(&all, turn.tool_context().await);
+            all = runner.allowed(&all, Box::pin(turn.tool_context()).await);
             let provider = parts.provider.as_ref();
             let window = provider.and_then(|it| it.catalog_entry()?.context_window);
             let config = &parts.config.tool_search;
