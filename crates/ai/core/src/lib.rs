@@ -2,6 +2,8 @@
 
 mod context;
 mod error;
+#[cfg(feature = "http")]
+pub mod http;
 mod message;
 mod mock;
 mod model;
