@@ -110,7 +110,7 @@ mod tests {
             ("Sunday, 06-Nov-94 08:49:37 GMT", Some(37)),
             ("Sun Nov  6 08:49:37 1994", Some(37)),
             ("Sun, 06 Nov 1994 08:48:00 GMT", Some(0)),
-            ("Sun, 06 Nov 2094 08:49:37 GMT", Some(86_400)),
+            ("Sat, 06 Nov 2094 08:49:37 GMT", Some(86_400)),
             ("999999999999999999999999", Some(86_400)),
             ("-1", None),
             ("NaN", None),
