@@ -11,6 +11,7 @@ mod features;
 mod figures;
 mod layout;
 mod lint;
+mod live;
 mod metadata;
 mod new_provider;
 mod package;
@@ -40,6 +41,7 @@ COMMANDS
   ci                               lint, conformance and test, with their seconds and budgets
   bench [NAME]...                  benchmarks; figures go to benches/results/
   prove NAME [--scale N]           one long proof; figures go to proofs/
+  live VENDOR                      a short conversation with a real vendor, with a key of yours
   new-provider FAMILY VENDOR       the skeleton of a provider crate
 
 `cargo xtask test` needs rustc, a C compiler, PostgreSQL and Redis. It uses the servers of
@@ -73,6 +75,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         "ci" => ci::run(rest),
         "bench" => bench::run(rest),
         "prove" => prove::run(rest),
+        "live" => live::run(rest),
         "new-provider" => new_provider::run(rest),
         other => Err(Error::Usage(format!("there is no command `{other}`"))),
     }

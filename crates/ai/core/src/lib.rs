@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "chat-completions")]
+pub mod chat_completions;
 mod context;
 mod error;
 #[cfg(feature = "http")]

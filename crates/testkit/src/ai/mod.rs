@@ -32,6 +32,7 @@
 )]
 
 mod answers;
+mod chat_completions;
 mod failures;
 mod live;
 mod requests;
@@ -43,10 +44,11 @@ pub mod suite;
 mod under_test;
 mod wire;
 
+pub use chat_completions::ChatCompletionsWire;
 pub use live::live_conversation;
 pub use server::{Asked, Piece, Pieces, Reply, VendorServer};
 pub use under_test::{HttpSetup, TestProvider};
-pub use wire::{Ability, Quirk, Told, Wire, WireData, WireFrame};
+pub use wire::{Ability, Quirk, Told, Wire, WireData, WireFrame, cut, written};
 
 #[cfg(doc)]
 use roomkit_ai::AiProvider;

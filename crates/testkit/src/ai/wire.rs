@@ -1,7 +1,7 @@
 //! How a vendor writes things: what a wire must say so that the suite can play the vendor.
 
 use roomkit_ai::http::Framing;
-use roomkit_ai::{AiErrorKind, AiResponse};
+use roomkit_ai::{AiErrorKind, AiResponse, ToolArguments};
 use serde_json::Value;
 
 use super::Asked;
@@ -181,6 +181,31 @@ impl WireFrame {
             }
         }
         .into_bytes()
+    }
+}
+
+/// A text cut into so many pieces, as far as it has characters; at least one.
+#[must_use]
+pub fn cut(text: &str, pieces: usize) -> Vec<String> {
+    let characters: Vec<char> = text.chars().collect();
+    let size = characters.len().div_ceil(pieces.max(1)).max(1);
+    let cut: Vec<String> = characters
+        .chunks(size)
+        .map(|piece| piece.iter().collect())
+        .collect();
+    if cut.is_empty() {
+        vec![String::new()]
+    } else {
+        cut
+    }
+}
+
+/// The arguments of a call as a model wrote them.
+#[must_use]
+pub fn written(arguments: &ToolArguments) -> String {
+    match arguments {
+        ToolArguments::Object(object) => Value::Object(object.clone()).to_string(),
+        ToolArguments::Malformed { text, .. } => text.clone(),
     }
 }
 

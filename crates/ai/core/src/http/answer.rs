@@ -13,7 +13,7 @@ use super::client::HttpClient;
 use super::failure;
 use super::frames::{Frame, Frames, Framing};
 use super::request::later;
-use crate::{AiError, AiErrorKind, AiStream, Result, StreamEvent};
+use crate::{AiError, AiErrorKind, AiStream, ApiKey, Result, StreamEvent};
 
 /// The most bytes of a refusal that are read.
 const MOST_REFUSAL: usize = 64 * 1024;
@@ -48,10 +48,11 @@ pub struct Head {
     /// The vendor's id of the request.
     pub request_id: Option<String>,
     is_json: bool,
+    secrets: Vec<ApiKey>,
 }
 
 impl Head {
-    pub(super) fn of(response: &Response) -> Self {
+    pub(super) fn of(response: &Response, secrets: Vec<ApiKey>) -> Self {
         let headers = response.headers();
         let essence = text(headers, CONTENT_TYPE.as_str())
             .and_then(|value| value.split(';').next())
@@ -65,15 +66,34 @@ impl Head {
                 .filter(|id| id.len() <= 200)
                 .map(str::to_owned),
             is_json: essence.trim().eq_ignore_ascii_case("application/json"),
+            secrets,
         }
     }
 
-    /// Adds the request's id to an error.
-    pub(super) fn tell(&self, error: AiError) -> AiError {
+    /// Adds the request's id to an error of this answer's, and takes out of its body the credentials that
+    /// were sent, which some vendors repeat.
+    #[must_use]
+    pub fn tell(&self, error: AiError) -> AiError {
+        let error = match error.body() {
+            None => error,
+            Some(body) => {
+                let body = self.without_secrets(body);
+                error.with_body(body)
+            }
+        };
         match &self.request_id {
             Some(id) if error.request_id().is_none() => error.with_request_id(id),
             _ => error,
         }
+    }
+
+    pub(super) fn without_secrets(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        // Shorter values, such as those of versions, are no credentials and stand in many a text.
+        for secret in self.secrets.iter().filter(|key| key.expose().len() >= 8) {
+            text = text.replace(secret.expose(), "<redacted>");
+        }
+        text
     }
 }
 

@@ -106,7 +106,7 @@ impl HttpRequest {
                 );
                 let text = String::from_utf8_lossy(&bytes);
                 let error = self.client.error(AiErrorKind::InvalidResponse, problem);
-                head.tell(error).with_body(self.without_secrets(&text))
+                head.tell(error).with_body(head.without_secrets(&text))
             })?;
             Ok(HttpAnswer { value, head })
         })
@@ -148,14 +148,15 @@ impl HttpRequest {
             Ok(Err(error)) => return Err(failure::lost(&self.client, error, "asking")),
             Err(_) => return Err(failure::late(&self.client, "no answer came in time")),
         };
-        let head = Head::of(&response);
+        let head = Head::of(&response, self.secrets.clone());
         let status = response.status();
         let retry_after = retry::retry_after(response.headers(), self.client.clock());
         let mut body = answer::Body::new(self.client.clone(), response, begins, deadline);
         if status.is_success() {
             return Ok((head, body));
         }
-        let text = self.without_secrets(&body.beginning().await);
+        // Before it is cut, which could leave half of a credential.
+        let text = head.without_secrets(&body.beginning().await);
         let error = failure::refused(&self.client, status, text, retry_after);
         Err(head.tell(error))
     }
@@ -189,16 +190,6 @@ impl HttpRequest {
 
     fn deadline(&self) -> Instant {
         later(self.client.config().total_timeout_ms)
-    }
-
-    /// What a vendor answered, without the credentials that were sent, which some repeat.
-    fn without_secrets(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        // Shorter values, such as those of versions, are no credentials and stand in many a text.
-        for secret in self.secrets.iter().filter(|key| key.expose().len() >= 8) {
-            text = text.replace(secret.expose(), "<redacted>");
-        }
-        text
     }
 }
 
