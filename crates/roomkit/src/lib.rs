@@ -5,6 +5,8 @@ pub mod prelude;
 // The root of the core holds what applications use, so all of it stands at this root too.
 pub use roomkit_core::*;
 
+#[cfg(feature = "openai")]
+pub use roomkit_ai_openai as openai;
 #[cfg(feature = "sources")]
 pub use roomkit_sources as sources;
 #[cfg(feature = "postgres")]

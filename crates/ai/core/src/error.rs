@@ -73,6 +73,17 @@ impl AiError {
         }))
     }
 
+    /// Says that it is of another kind, which a status alone does not tell.
+    #[must_use]
+    pub fn with_kind(mut self, kind: AiErrorKind) -> Self {
+        self.0.kind = kind;
+        self.0.retryable = kind.usually_passes();
+        if kind == AiErrorKind::ContextOverflow {
+            self.0.context_overflow = Some(true);
+        }
+        self
+    }
+
     /// Names the error that caused this one. Errors of HTTP clients name the address: leave that out
     /// where it may hold a secret.
     #[must_use]

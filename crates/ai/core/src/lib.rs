@@ -1,9 +1,13 @@
 #![doc = include_str!("../README.md")]
 
 mod channel;
+#[cfg(feature = "chat-completions")]
+pub mod chat_completions;
 mod context;
 mod error;
 mod hooks;
+#[cfg(feature = "http")]
+pub mod http;
 mod human;
 mod memory;
 mod message;

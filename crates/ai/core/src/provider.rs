@@ -203,6 +203,41 @@ impl StreamEvent {
     }
 }
 
+impl AiResponse {
+    /// The whole answer of which these are the pieces; the reverse of [`StreamEvent::of`].
+    #[must_use]
+    pub fn of(events: impl IntoIterator<Item = StreamEvent>) -> Self {
+        let mut response = Self::default();
+        for event in events {
+            match event {
+                StreamEvent::Thinking {
+                    thinking,
+                    signature,
+                } => {
+                    response
+                        .thinking
+                        .get_or_insert_default()
+                        .push_str(&thinking);
+                    response.thinking_signature = signature.or(response.thinking_signature);
+                }
+                StreamEvent::Text(text) => response.text.push_str(&text),
+                StreamEvent::ToolCallDelta { .. } => {}
+                StreamEvent::ToolCall(call) => response.tool_calls.push(call),
+                StreamEvent::Done {
+                    finish_reason,
+                    usage,
+                    metadata,
+                } => {
+                    response.finish_reason = finish_reason;
+                    response.usage = usage;
+                    response.metadata = metadata;
+                }
+            }
+        }
+        response
+    }
+}
+
 impl fmt::Debug for StreamEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
