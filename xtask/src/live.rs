@@ -8,7 +8,10 @@ use crate::error::{Error, Result};
 /// that holds the key.
 type Vendor = (&'static str, &'static str, &'static str);
 
-const VENDORS: &[Vendor] = &[("openai", "roomkit-ai-openai", "OPENAI_API_KEY")];
+const VENDORS: &[Vendor] = &[
+    ("anthropic", "roomkit-ai-anthropic", "ANTHROPIC_API_KEY"),
+    ("openai", "roomkit-ai-openai", "OPENAI_API_KEY"),
+];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (name, package, variable) = find(&Args::names(arguments)?)?;
