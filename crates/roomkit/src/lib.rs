@@ -7,6 +7,8 @@ pub use roomkit_core::*;
 
 #[cfg(feature = "anthropic")]
 pub use roomkit_ai_anthropic as anthropic;
+#[cfg(feature = "ollama")]
+pub use roomkit_ai_ollama as ollama;
 #[cfg(feature = "openai")]
 pub use roomkit_ai_openai as openai;
 #[cfg(feature = "sources")]
