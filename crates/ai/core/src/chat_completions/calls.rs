@@ -201,7 +201,8 @@ mod tests {
     fn calls_are_told_apart_by_whatever_there_is() {
         let a = |arguments: &str| ("f".to_owned(), arguments.to_owned());
         let b = |arguments: &str| ("g".to_owned(), arguments.to_owned());
-        let cases: [(&str, &[Sent], Vec<(String, String)>); 11] = [
+        type Case<'c> = (&'c str, &'c [Sent], Vec<(String, String)>);
+        let cases: [Case<'_>; 11] = [
             (
                 "one index for all, no ids",
                 &[
