@@ -5,10 +5,14 @@ use crate::command::{cargo, run as execute};
 use crate::error::{Error, Result};
 
 /// A vendor that can be talked to: its name, its crate, whose example `live` talks, and the variable
-/// that holds the key.
+/// that holds the key, or the model where a server of one's own wants none.
 type Vendor = (&'static str, &'static str, &'static str);
 
-const VENDORS: &[Vendor] = &[("openai", "roomkit-ai-openai", "OPENAI_API_KEY")];
+const VENDORS: &[Vendor] = &[
+    ("anthropic", "roomkit-ai-anthropic", "ANTHROPIC_API_KEY"),
+    ("ollama", "roomkit-ai-ollama", "OLLAMA_MODEL"),
+    ("openai", "roomkit-ai-openai", "OPENAI_API_KEY"),
+];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let (name, package, variable) = find(&Args::names(arguments)?)?;
