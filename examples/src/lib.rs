@@ -4,6 +4,7 @@ pub mod assistant;
 pub mod custom_channel;
 pub mod hooks;
 pub mod quickstart;
+pub mod sources;
 pub mod turn_planner;
 pub mod turn_taking;
 

@@ -30,6 +30,7 @@ prints! {
     custom_channel(out) => run(&mut out).await;
     hooks(out) => run(&mut out).await;
     quickstart(out) => run(&mut out).await;
+    sources(out) => run(&mut out).await;
     turn_planner(out) => run(&mut out);
     turn_taking(out) => run(&mut out).await;
 }
@@ -49,6 +50,7 @@ fn every_example_is_tested() {
             "custom_channel",
             "hooks",
             "quickstart",
+            "sources",
             "turn_planner",
             "turn_taking"
         ]
