@@ -203,7 +203,8 @@ impl Server {
 
     async fn refuse(&self, out: &mut impl Write) -> Outcome {
         let mut socket = self.request(out).await?;
-        let answer = "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n";
+        // Closed, so that the next request does not go where nobody listens any more.
+        let answer = "HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\n\r\n";
         socket.write_all(answer.as_bytes()).await?;
         Ok(())
     }
