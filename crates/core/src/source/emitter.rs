@@ -130,6 +130,7 @@ impl SourceEmitter {
                 health.messages_received = health.messages_received.saturating_add(1);
                 health.failures = 0;
                 health.last_message_at = Some(running.clock.now());
+                health.failures = 0;
             }
             let result = accepted.result.clone();
             if accepted.cascade.is_some() {
