@@ -8,7 +8,7 @@ use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::deliver::{self, Done, Job, JobKind};
-use super::live::Live;
+use super::live::{self, Live};
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
 use super::{Refusal, Scope, replay, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
@@ -496,7 +496,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             let run = AssertUnwindSafe(run).catch_unwind().await;
             let mut outcome = run.unwrap_or_else(|_panic| Err(Error::panicked()));
             if let Some(live) = &live {
-                settle_stream(live, &mut outcome);
+                live::settle(live, &mut outcome);
             }
             match outcome {
                 Ok(Outcome::Committed(reply, added)) => {
@@ -558,30 +558,6 @@ pub(super) fn answer_event(
     event.metadata = reply.metadata;
     event.metadata.merge(response_metadata);
     event
-}
-
-/// Shows those who saw a streamed answer coming what became of it.
-fn settle_stream(live: &Arc<Live>, outcome: &mut Result<Outcome>) {
-    match outcome {
-        Ok(Outcome::Committed(committed, _)) => match &committed.block {
-            Some(block) => live.retract(&block.reason, &block.blocked_by),
-            None => {
-                for job in &mut committed.jobs {
-                    job.live = Some(Arc::clone(live));
-                }
-                let gets_it = |channel: &ChannelId| {
-                    committed
-                        .jobs
-                        .iter()
-                        .any(|job| job.binding.channel_id == *channel)
-                };
-                live.retract_from(|channel| !gets_it(channel), "not_visible", "not_visible");
-            }
-        },
-        Ok(Outcome::Refused(refusal)) => live.retract(refusal.code(), refusal.code()),
-        Ok(Outcome::Repeated(_)) => live.retract("repeated", "repeated"),
-        Err(error) => live.retract(error.code(), error.code()),
-    }
 }
 
 fn failure_event(
