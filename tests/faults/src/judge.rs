@@ -428,9 +428,13 @@ fn after(clean: &Run, step: &Step, fault: Fault) -> Expected {
         },
         // What was said before an answer broke off is kept.
         Part::Agent if target != "0" => own,
+        // Nothing was said: the agent's own error says why.
         Part::Agent => Expected {
             heard: lost(),
-            errors: vec![Some(CHANNEL_FAILED)],
+            errors: vec![Some(match fault {
+                Fault::Panic => "channel_panicked",
+                _ => code,
+            })],
             ..own
         },
         // Hooks of an answer that fail let it pass.
