@@ -23,13 +23,12 @@ use crate::router::{
     ContentTranscoder, DefaultContentTranscoder, DefaultInboundRoomRouter, InboundRoomRouter,
 };
 use crate::store::{ConversationStore, MemoryStore};
-use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::Tasks;
-use crate::sync::{InProcessLocks, InProcessRealtime, RealtimeBackend, RoomLockManager};
+use crate::sync::{InProcessLocks, InProcessRealtime, Numbers, RealtimeBackend, RoomLockManager};
 
-/// The number of the next kit of this process.
-static NEXT_KIT: AtomicU64 = AtomicU64::new(0);
+/// The kits of this process.
+static KITS: Numbers = Numbers::new();
 
 /// The limits and policies of a kit.
 #[derive(Debug, Clone)]
@@ -385,7 +384,7 @@ impl RoomKitBuilder {
         });
         let hooks = HookEngine::new(Arc::clone(&clock), self.room_hooks, self.fail_closed);
         RoomKit::from_inner(Inner {
-            id: NEXT_KIT.fetch_add(1, Ordering::Relaxed),
+            id: KITS.next(),
             settings: self.settings,
             store,
             locks: self
