@@ -37,7 +37,8 @@ impl Db {
     pub(crate) async fn new(config: &PostgresConfig) -> Result<Self> {
         let pool = Pool::new(config)?;
         let filled = pool.fill().await;
-        filled.map_err(|failure| failure.into_error(Doing::new("opening the database", "")))?;
+        filled
+            .map_err(|failure| failure.into_read_error(Doing::new("opening the database", "")))?;
         Ok(Self { pool })
     }
 
