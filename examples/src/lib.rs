@@ -3,6 +3,7 @@
 pub mod assistant;
 pub mod custom_channel;
 pub mod hooks;
+pub mod identity;
 pub mod quickstart;
 pub mod sources;
 pub mod turn_planner;

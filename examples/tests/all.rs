@@ -29,6 +29,7 @@ macro_rules! prints {
 prints! {
     custom_channel(out) => run(&mut out).await;
     hooks(out) => run(&mut out).await;
+    identity(out) => run(&mut out).await;
     quickstart(out) => run(&mut out).await;
     sources(out) => run(&mut out).await;
     turn_planner(out) => run(&mut out);
@@ -49,6 +50,7 @@ fn every_example_is_tested() {
         [
             "custom_channel",
             "hooks",
+            "identity",
             "quickstart",
             "sources",
             "turn_planner",

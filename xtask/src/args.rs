@@ -9,8 +9,10 @@ pub(crate) struct Args {
     pub(crate) names: Vec<String>,
     /// `--scale N`: how many times longer than their short form the long tests run.
     pub(crate) scale: Option<u32>,
-    /// `--seconds N`: how long a proof runs.
+    /// `--seconds N`: how long a proof that goes on for ever goes on.
     pub(crate) seconds: Option<u32>,
+    /// `--lines`: name each line.
+    pub(crate) lines: bool,
     /// `-p CRATE`, any number of times.
     pub(crate) packages: Vec<String>,
     /// `--no-services`: leave out the tests that need a server.
@@ -32,20 +34,23 @@ impl Args {
                     "there is no option `{argument}` here"
                 )));
             }
-            if argument == "--no-services" {
-                args.no_services = true;
-                continue;
-            }
-            let value = rest
-                .next()
-                .ok_or_else(|| Error::Usage(format!("`{argument}` needs a value")))?;
             match argument.as_str() {
-                "--scale" => args.scale = Some(above_zero(argument, value)?),
-                "--seconds" => args.seconds = Some(above_zero(argument, value)?),
-                _ => args.packages.push(value.clone()),
+                "--no-services" => args.no_services = true,
+                "--lines" => args.lines = true,
+                _ => args.take(argument, rest.next())?,
             }
         }
         Ok(args)
+    }
+
+    fn take(&mut self, argument: &str, value: Option<&String>) -> Result<()> {
+        let value = value.ok_or_else(|| Error::Usage(format!("`{argument}` needs a value")))?;
+        match argument {
+            "--scale" => self.scale = Some(number(argument, value)?),
+            "--seconds" => self.seconds = Some(number(argument, value)?),
+            _ => self.packages.push(value.clone()),
+        }
+        Ok(())
     }
 
     /// Parses the arguments of a command that has no options, only names.
@@ -54,11 +59,11 @@ impl Args {
     }
 }
 
-fn above_zero(option: &str, value: &str) -> Result<u32> {
+fn number(argument: &str, value: &str) -> Result<u32> {
     match value.parse() {
         Ok(number) if number > 0 => Ok(number),
         _ => Err(Error::Usage(format!(
-            "`{option} {value}`: a whole number above 0 is needed"
+            "`{argument} {value}`: a whole number above 0 is needed"
         ))),
     }
 }
@@ -69,7 +74,10 @@ mod tests {
 
     fn parse(line: &str) -> Result<Args> {
         let words: Vec<String> = line.split_whitespace().map(String::from).collect();
-        Args::parse(&words, &["--scale", "--seconds", "-p", "--no-services"])
+        Args::parse(
+            &words,
+            &["--scale", "--seconds", "-p", "--no-services", "--lines"],
+        )
     }
 
     #[test]
@@ -80,6 +88,8 @@ mod tests {
         assert_eq!(parse("soak --seconds 20").unwrap().seconds, Some(20));
         assert_eq!(args.packages, ["a", "b"]);
         assert!(args.no_services && !parse("crash").unwrap().no_services);
+        let args = parse("--lines --seconds 90").unwrap();
+        assert!(args.lines && args.seconds == Some(90));
     }
 
     #[test]

@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 /// How tests and proofs learn `--scale`: the variable holds a whole number, 1 when unset.
 pub(crate) const SCALE_VARIABLE: &str = "ROOMKIT_SCALE";
 
+/// How proofs that go on for ever learn `--seconds`.
+pub(crate) const SECONDS_VARIABLE: &str = "ROOMKIT_SECONDS";
+
 /// The folder of the workspace.
 pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -96,7 +96,9 @@ fn check_name(package: &Package) -> Option<String> {
             package.folder
         ));
     };
-    if matches!(place, Place::Tool | Place::TestServices) && package.is_published() {
+    if matches!(place, Place::Tool | Place::ToolPart | Place::TestServices)
+        && package.is_published()
+    {
         return Some(format!("{}: needs `publish = false`", package.folder));
     }
     let name = package_name(&package.folder)?;
@@ -109,7 +111,7 @@ fn check_name(package: &Package) -> Option<String> {
 }
 
 fn may_depend(from: Place, to: Place, kind: Option<Kind>) -> bool {
-    use Place::{App, Core, Facade, FamilyCore, TestServices, Testkit, Tool, Vendor};
+    use Place::{App, Core, Facade, FamilyCore, TestServices, Testkit, Tool, ToolPart, Vendor};
     // The READMEs show a crate through the facade, and every crate may run the testkit's suites, on
     // servers of its own.
     if kind == Some(Kind::Dev) && matches!(to, Testkit | Facade | TestServices) {
@@ -119,7 +121,8 @@ fn may_depend(from: Place, to: Place, kind: Option<Kind>) -> bool {
         Core | TestServices => false,
         FamilyCore | Vendor | Testkit => matches!(to, Core | FamilyCore),
         Facade => matches!(to, Core | FamilyCore | Vendor | Testkit),
-        App => !matches!(to, Tool | TestServices),
+        App => !matches!(to, Tool | ToolPart | TestServices),
+        ToolPart => to == ToolPart,
         Tool => to != Tool,
     }
 }

@@ -33,6 +33,8 @@ pub(crate) enum Place {
     App,
     /// `tests/services`: servers for the tests of all, never published.
     TestServices,
+    /// `tests/shuttle/*`: parts of one tool, never published.
+    ToolPart,
     /// `xtask`, `examples`, `tests`: never published.
     Tool,
 }
@@ -42,6 +44,7 @@ pub(crate) fn place(folder: &str) -> Option<Place> {
     let parts: Vec<&str> = folder.split('/').collect();
     match parts.as_slice() {
         ["tests", "services"] => Some(Place::TestServices),
+        ["tests", "shuttle", _] => Some(Place::ToolPart),
         ["crates", "core"] => Some(Place::Core),
         ["crates", "roomkit"] => Some(Place::Facade),
         ["crates", "testkit"] => Some(Place::Testkit),
@@ -135,6 +138,8 @@ mod tests {
         assert_eq!(place("crates/gateway/server"), Some(Place::App));
         assert_eq!(place("examples"), Some(Place::Tool));
         assert_eq!(place("tests/services"), Some(Place::TestServices));
+        assert_eq!(place("tests/shuttle"), Some(Place::Tool));
+        assert_eq!(place("tests/shuttle/tokio"), Some(Place::ToolPart));
     }
 
     #[test]

@@ -5,12 +5,14 @@ mod bench;
 mod ci;
 mod command;
 mod conformance;
+mod coverage;
 mod deps;
 mod error;
 mod features;
 mod figures;
 mod layout;
 mod lint;
+mod live;
 mod metadata;
 mod new_provider;
 mod package;
@@ -39,8 +41,10 @@ COMMANDS
   conformance [FILE]...            the recorded scenarios, and the check of their checker
   ci                               lint, conformance and test, with their seconds and budgets
   bench [NAME]...                  benchmarks; figures go to benches/results/
+  coverage [--lines]               the lines of the core that its tests reach; --lines names the others
   prove NAME [--scale N] [--seconds N]
                                    one long proof; figures go to proofs/
+  live VENDOR                      a short conversation with a real vendor, with a key of yours
   new-provider FAMILY VENDOR       the skeleton of a provider crate
 
 `cargo xtask test` needs rustc, a C compiler, PostgreSQL and Redis. It uses the servers of
@@ -73,7 +77,9 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         "conformance" => conformance::run(rest),
         "ci" => ci::run(rest),
         "bench" => bench::run(rest),
+        "coverage" => coverage::run(rest),
         "prove" => prove::run(rest),
+        "live" => live::run(rest),
         "new-provider" => new_provider::run(rest),
         other => Err(Error::Usage(format!("there is no command `{other}`"))),
     }

@@ -3,7 +3,7 @@
 use roomkit_test_services::Service;
 
 use crate::args::Args;
-use crate::command::{SCALE_VARIABLE, cargo, root};
+use crate::command::{SCALE_VARIABLE, SECONDS_VARIABLE, cargo, root};
 use crate::error::{Error, Result};
 use crate::figures;
 use crate::services::Services;
@@ -13,7 +13,7 @@ use crate::services::Services;
 struct Proof {
     name: &'static str,
     /// The arguments of the cargo command, which prints its figures as JSON lines and honours
-    /// the scale variable.
+    /// the scale variable; one that goes on for ever, the seconds variable too.
     cargo: &'static [&'static str],
     /// Whether it runs for a time, which `--seconds` says.
     timed: bool,
@@ -54,8 +54,20 @@ const PROOFS: &[Proof] = &[
         services: &[],
     },
     Proof {
+        name: "fuzz",
+        cargo: &["run", "--package=roomkit-fuzz"],
+        timed: true,
+        services: &[],
+    },
+    Proof {
+        name: "shuttle",
+        cargo: &["run", "--release", "--package=roomkit-shuttle"],
+        timed: false,
+        services: &[],
+    },
+    Proof {
         name: "soak",
-        cargo: &["run", "--release", "--package=roomkit-soak", "--"],
+        cargo: &["run", "--release", "--package=roomkit-soak"],
         timed: true,
         services: &[],
     },
@@ -70,13 +82,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         )));
     };
     let proof = find(PROOFS, name)?;
-    let seconds = proof.seconds(args.seconds)?;
+    proof.check(args.seconds)?;
     let services = Services::start(&proof.services.iter().copied().collect())?;
     let mut command = cargo(proof.cargo);
-    command.args(seconds);
     services.tell(&mut command);
     if let Some(scale) = args.scale {
         command.env(SCALE_VARIABLE, scale.to_string());
+    }
+    if let Some(seconds) = args.seconds {
+        command.env(SECONDS_VARIABLE, seconds.to_string());
     }
     figures::record(
         &mut command,
@@ -85,16 +99,15 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 }
 
 impl Proof {
-    /// What `--seconds` adds to the command.
-    fn seconds(&self, seconds: Option<u32>) -> Result<Vec<String>> {
-        match seconds {
-            None => Ok(Vec::new()),
-            Some(seconds) if self.timed => Ok(vec!["--seconds".into(), seconds.to_string()]),
-            Some(_) => Err(Error::Usage(format!(
+    /// Refuses `--seconds` where it would change nothing.
+    fn check(&self, seconds: Option<u32>) -> Result<()> {
+        if seconds.is_some() && !self.timed {
+            return Err(Error::Usage(format!(
                 "proof `{}` takes as long as it takes; `--seconds` is not for it",
                 self.name
-            ))),
+            )));
         }
+        Ok(())
     }
 }
 
@@ -143,8 +156,8 @@ mod tests {
             error.contains("`luck`") && error.contains("crash, soak"),
             "{error}"
         );
-        assert_eq!(proofs[1].seconds(Some(9)).unwrap(), ["--seconds", "9"]);
-        assert!(proofs[0].seconds(Some(9)).is_err());
+        assert!(proofs[1].check(Some(9)).is_ok() && proofs[0].check(None).is_ok());
+        assert!(proofs[0].check(Some(9)).is_err());
         assert!(run(&["luck".into()]).is_err());
         assert!(run(&[]).is_err());
     }

@@ -23,6 +23,8 @@ const MOST_SCANNED: usize = 2_000;
 pub struct RoomContext {
     seen: Arc<Seen>,
     reader: Option<ChannelId>,
+    /// The index of the last event that there is for the reader.
+    until: Option<u64>,
 }
 
 /// What all contexts of one moment share.
@@ -30,6 +32,8 @@ struct Seen {
     snapshot: RoomSnapshot,
     store: Arc<dyn ConversationStore>,
     clock: Arc<dyn Clock>,
+    /// The type of the channel that brought the message for which it was made.
+    arrived_over: Option<ChannelType>,
 }
 
 /// The last events of a room, oldest first, and whether they are all there are.
@@ -52,9 +56,35 @@ impl RoomContext {
                 snapshot,
                 store,
                 clock,
+                arrived_over: None,
             }),
             reader: None,
+            until: None,
         }
+    }
+
+    /// The context of a message that came over a channel of this type.
+    pub(crate) fn of_arrival(
+        snapshot: RoomSnapshot,
+        store: Arc<dyn ConversationStore>,
+        clock: Arc<dyn Clock>,
+        channel_type: ChannelType,
+    ) -> Self {
+        Self {
+            seen: Arc::new(Seen {
+                snapshot,
+                store,
+                clock,
+                arrived_over: Some(channel_type),
+            }),
+            reader: None,
+            until: None,
+        }
+    }
+
+    /// The room as it was when this was made.
+    pub(crate) fn snapshot(&self) -> &RoomSnapshot {
+        &self.seen.snapshot
     }
 
     /// Whether this is what a context made of `room` would show.
@@ -69,7 +99,14 @@ impl RoomContext {
         Self {
             seen: Arc::clone(&self.seen),
             reader: Some(channel.clone()),
+            until: self.until,
         }
+    }
+
+    /// The same room with a history that ends with the event at this index.
+    pub(crate) fn until(mut self, index: u64) -> Self {
+        self.until = Some(index);
+        self
     }
 
     /// The room.
@@ -94,6 +131,14 @@ impl RoomContext {
     #[must_use]
     pub fn binding(&self, channel: &ChannelId) -> Option<&Arc<ChannelBinding>> {
         self.seen.snapshot.binding(channel)
+    }
+
+    /// The type of the channel over which the message came that is being taken in, which need not be
+    /// attached yet. It is there for a channel's [`handle_inbound`](crate::Channel::handle_inbound),
+    /// for identity resolvers and for identity hooks; elsewhere `None`.
+    #[must_use]
+    pub fn arrived_over(&self) -> Option<&ChannelType> {
+        self.seen.arrived_over.as_ref()
     }
 
     /// Every binding but that of one channel.
@@ -145,8 +190,22 @@ impl RoomContext {
     /// # Errors
     /// Where the store cannot be read.
     pub async fn recent_events(&self, limit: usize) -> Result<History> {
+        let before = self.until.map(|until| until.saturating_add(1));
+        self.last_events(before, limit).await
+    }
+
+    /// The last `limit` events before an index that the reader of this context may see, oldest first:
+    /// what an agent that is late read when an event was said. Bounded as
+    /// [`recent_events`](Self::recent_events).
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub async fn events_before(&self, index: u64, limit: usize) -> Result<History> {
+        self.last_events(Some(index), limit).await
+    }
+
+    async fn last_events(&self, mut before: Option<u64>, limit: usize) -> Result<History> {
         let mut newest_first: Vec<Arc<RoomEvent>> = Vec::new();
-        let mut before = None;
         let mut scanned = 0;
         loop {
             let page = limit.saturating_sub(newest_first.len()).clamp(1, 200);
@@ -171,6 +230,9 @@ impl RoomContext {
 
     /// Whether the reader of this context may see an event; a context without reader sees all.
     pub(crate) fn shows(&self, event: &RoomEvent) -> bool {
+        if self.until.is_some_and(|until| event.index > until) {
+            return false;
+        }
         let Some(reader) = &self.reader else {
             return true;
         };
@@ -183,6 +245,12 @@ impl RoomContext {
         self.binding(reader).is_some_and(|binding| {
             binding.can_read() && event.visibility.allows(reader, binding.category)
         })
+    }
+
+    /// The kit's clock, for channels that take their time.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.seen.clock
     }
 
     /// The time of the kit's clock.

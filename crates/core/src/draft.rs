@@ -23,7 +23,8 @@ impl EventDraft {
     }
 
     /// The event that a message becomes: its content and addressing as they came, its source the
-    /// channel, its participant the sender, its time the room's clock.
+    /// channel, its participant the sender, its time the room's clock. A sender whose id is blank is
+    /// nobody in particular.
     #[must_use]
     pub fn inbound(
         message: InboundMessage,
@@ -31,11 +32,12 @@ impl EventDraft {
         provider: Option<Arc<str>>,
         context: &RoomContext,
     ) -> Self {
+        let is_somebody = !message.sender_id.as_str().trim().is_empty();
         let source = EventSource {
             channel_id: message.channel_id,
             channel_type,
             direction: ChannelDirection::Inbound,
-            participant_id: Some(message.sender_id),
+            participant_id: is_somebody.then_some(message.sender_id),
             external_id: message.external_id,
             provider,
             raw_payload: message.raw_payload,

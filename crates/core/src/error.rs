@@ -44,6 +44,8 @@ pub enum ErrorKind {
     SourceNotFound,
     /// `source_failed`: a source of messages lost its connection, or could not make it.
     SourceFailed,
+    /// `stale_webhook`: the time that a provider signed is too far from the clock.
+    StaleWebhook,
     /// `invalid_input`: a value is not acceptable; the message names the field.
     InvalidInput,
     /// `version_conflict`: the room changed between reading and committing.
@@ -91,6 +93,7 @@ impl ErrorKind {
             Self::SourceAlreadyAttached => "source_already_attached",
             Self::SourceNotFound => "source_not_found",
             Self::SourceFailed => "source_failed",
+            Self::StaleWebhook => "stale_webhook",
             Self::InvalidInput => "invalid_input",
             Self::VersionConflict => "version_conflict",
             Self::StaleFencingToken => "stale_fencing_token",

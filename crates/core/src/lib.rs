@@ -6,7 +6,7 @@ mod context;
 mod draft;
 mod error;
 pub mod hook;
-mod identity;
+pub mod identity;
 mod kit;
 pub mod model;
 mod pipeline;
@@ -25,7 +25,8 @@ pub use draft::EventDraft;
 pub use error::{Error, ErrorKind, Result};
 pub use identity::IdentityResolver;
 pub use kit::{
-    AddMember, AttachChannel, AttachSource, CloseReport, DeleteEvent, DeliveryHandle, RoomKit,
-    RoomKitBuilder, RoomOptions, Rooms, SendEvent, UpdateEvent, WeakKit, WebhookOutcome,
+    AddMember, AttachChannel, AttachSource, CloseReport, DeleteEvent, DeliveryHandle,
+    RegenerateResponse, RoomKit, RoomKitBuilder, RoomOptions, Rooms, SendEvent, SendGreeting,
+    SubmitFeedback, UpdateEvent, WeakKit, WebhookOutcome,
 };
 pub use pipeline::{LoopGuard, Refusal};

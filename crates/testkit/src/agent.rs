@@ -39,6 +39,8 @@ pub struct ScriptedAgentBuilder {
     rules: Vec<ScriptRule>,
     delay: Duration,
     clock: Arc<dyn Clock>,
+    greeting: Option<String>,
+    greets_by_itself: bool,
 }
 
 /// What an agent makes of the events that a rule fits.
@@ -150,6 +152,8 @@ impl ScriptedAgent {
             rules: Vec::new(),
             delay: Duration::ZERO,
             clock: Arc::new(SystemClock::new()),
+            greeting: None,
+            greets_by_itself: true,
         }
     }
 
@@ -190,6 +194,19 @@ impl ScriptedAgentBuilder {
         self
     }
 
+    /// What it says to a room before anybody has said anything. Default: nothing.
+    pub fn greeting(mut self, text: impl Into<String>) -> Self {
+        self.greeting = Some(text.into());
+        self
+    }
+
+    /// Whether it greets when a session begins, and not only when it is told to. Default: yes, where it
+    /// has a [greeting](Self::greeting).
+    pub fn greets_by_itself(mut self, by_itself: bool) -> Self {
+        self.greets_by_itself = by_itself;
+        self
+    }
+
     /// Builds the agent.
     #[must_use]
     pub fn build(self) -> ScriptedAgent {
@@ -212,6 +229,14 @@ impl Channel for ScriptedAgent {
 
     fn category(&self) -> ChannelCategory {
         ChannelCategory::Intelligence
+    }
+
+    fn greeting(&self) -> Option<String> {
+        self.parts.greeting.clone()
+    }
+
+    fn greets_by_itself(&self) -> bool {
+        self.parts.greeting.is_some() && self.parts.greets_by_itself
     }
 
     async fn on_event(

@@ -1,10 +1,11 @@
 //! An identity resolver that knows whom it was told about.
 
 use std::collections::HashMap;
+use std::future::pending;
 
 use async_trait::async_trait;
 use roomkit_core::model::{Identity, IdentityResult, InboundMessage, ParticipantId};
-use roomkit_core::{IdentityResolver, Result, RoomContext};
+use roomkit_core::{Error, ErrorKind, IdentityResolver, Result, RoomContext};
 
 use crate::sync::Log;
 
@@ -22,9 +23,17 @@ use crate::sync::Log;
 /// ```
 #[derive(Debug, Clone)]
 pub struct MockIdentityResolver {
-    results: HashMap<ParticipantId, IdentityResult>,
+    answers: HashMap<ParticipantId, Answer>,
     otherwise: IdentityResult,
     asked: Log<ParticipantId>,
+}
+
+/// What it does when it is asked about a sender.
+#[derive(Debug, Clone)]
+enum Answer {
+    Result(Box<IdentityResult>),
+    Failure,
+    Silence,
 }
 
 impl MockIdentityResolver {
@@ -32,7 +41,7 @@ impl MockIdentityResolver {
     #[must_use]
     pub fn new() -> Self {
         Self {
-            results: HashMap::new(),
+            answers: HashMap::new(),
             otherwise: IdentityResult::unknown(),
             asked: Log::default(),
         }
@@ -47,7 +56,22 @@ impl MockIdentityResolver {
     /// The answer for a sender.
     #[must_use]
     pub fn answers(mut self, sender: impl Into<ParticipantId>, result: IdentityResult) -> Self {
-        self.results.insert(sender.into(), result);
+        self.answers
+            .insert(sender.into(), Answer::Result(Box::new(result)));
+        self
+    }
+
+    /// It fails when it is asked about this sender, with `provider_failed`.
+    #[must_use]
+    pub fn fails(mut self, sender: impl Into<ParticipantId>) -> Self {
+        self.answers.insert(sender.into(), Answer::Failure);
+        self
+    }
+
+    /// It never answers when it is asked about this sender.
+    #[must_use]
+    pub fn hangs(mut self, sender: impl Into<ParticipantId>) -> Self {
+        self.answers.insert(sender.into(), Answer::Silence);
         self
     }
 
@@ -79,7 +103,14 @@ impl IdentityResolver for MockIdentityResolver {
         _context: &RoomContext,
     ) -> Result<IdentityResult> {
         self.asked.push(message.sender_id.clone());
-        let result = self.results.get(&message.sender_id);
-        Ok(result.unwrap_or(&self.otherwise).clone())
+        match self.answers.get(&message.sender_id) {
+            None => Ok(self.otherwise.clone()),
+            Some(Answer::Result(result)) => Ok((**result).clone()),
+            Some(Answer::Failure) => {
+                let problem = "the mock was told to fail";
+                Err(Error::new(ErrorKind::ProviderFailed, problem))
+            }
+            Some(Answer::Silence) => pending().await,
+        }
     }
 }

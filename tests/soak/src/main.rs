@@ -7,7 +7,10 @@ use roomkit_soak::run::{Report, soak};
 use serde_json::json;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let Ok(seconds) = std::env::var("ROOMKIT_SECONDS") {
+        arguments.splice(0..0, ["--seconds".to_owned(), seconds]);
+    }
     let report = match Options::parse(&arguments).and_then(soak) {
         Ok(report) => report,
         Err(error) => {

@@ -105,6 +105,19 @@ pub trait Channel: Send + Sync + 'static {
         Ok(ChannelOutput::none())
     }
 
+    /// What it says to a room before anybody has said anything; only agents are asked (RFC §19.1).
+    /// Default: nothing.
+    fn greeting(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether it says its [`greeting`](Self::greeting) by itself when a
+    /// [session begins](crate::Rooms::session_started); asked when it is registered. Default: no, it
+    /// is for the application to [send](crate::Rooms::send_greeting).
+    fn greets_by_itself(&self) -> bool {
+        false
+    }
+
     /// Whether it takes answers as they come, through [`deliver_frame`](Self::deliver_frame).
     /// Default: no; it gets each answer whole.
     fn supports_streaming(&self) -> bool {

@@ -8,12 +8,12 @@ use std::hash::BuildHasher;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 use std::task::Poll;
 
 use async_trait::async_trait;
 use foldhash::fast::{FixedState, RandomState};
+use tokio::sync::watch;
 
 use super::handler::{Call, First, Handler, Hook, Later};
 use super::run::{HookFailure, HookVerdict, Run, Step, SyncOutcome};
@@ -22,6 +22,8 @@ use crate::clock::Clock;
 use crate::context::RoomContext;
 use crate::error::Result;
 use crate::model::{Room, RoomId};
+use crate::sync::RwLock;
+use crate::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::tasks::Tasks;
 use crate::sync::{read, write};
@@ -68,6 +70,25 @@ pub(crate) struct HookEngine {
     any_of_rooms: AtomicBool,
     /// How many observers were started and have not had their first turn.
     unstarted: AtomicUsize,
+}
+
+/// Is held by observers until they have ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Running(#[expect(dead_code, reason = "held, not read")] Arc<watch::Sender<()>>);
+
+/// Tells that all observers that were given the other half have ended.
+#[derive(Debug)]
+pub(crate) struct ObserversDone(watch::Receiver<()>);
+
+impl ObserversDone {
+    pub(crate) fn new() -> (Running, Self) {
+        let (sender, receiver) = watch::channel(());
+        (Running(Arc::new(sender)), Self(receiver))
+    }
+
+    pub(crate) async fn wait(mut self) {
+        while self.0.changed().await.is_ok() {}
+    }
 }
 
 /// An observer that has not had its first turn.
@@ -221,6 +242,7 @@ impl HookEngine {
             payload,
             effects: None,
             failures: Vec::new(),
+            settled_by: None,
         };
         let list = self.list::<P>(context.room_id(), false);
         let mut hooks = list.as_deref().map_or(&[][..], Vec::as_slice).iter();
@@ -238,21 +260,25 @@ impl HookEngine {
             payload,
             effects,
             failures,
+            settled_by,
             ..
         } = run;
         SyncOutcome {
             verdict: blocked.unwrap_or(HookVerdict::Allowed(payload)),
             effects,
             failures,
+            settled_by,
         }
     }
 
     /// Starts every observing hook of `P` in a task of its own; none of them can hold anything up.
+    /// Each holds `token` until it has ended.
     pub(crate) fn observe<P: HookPoint>(
         self: &Arc<Self>,
         tasks: &Arc<Tasks>,
         context: &RoomContext,
         payload: &P::Payload,
+        token: Option<&Running>,
     ) {
         let Some(list) = self.list::<P>(context.room_id(), true) else {
             return;
@@ -265,8 +291,10 @@ impl HookEngine {
             let (payload, context) = (payload.clone(), context.clone());
             self.unstarted.fetch_add(1, Ordering::Relaxed);
             let unstarted = Unstarted(Arc::clone(self));
+            let token = token.cloned();
             tasks.spawn(async move {
                 drop(unstarted);
+                let _token = token;
                 let Some(hook) = list.get(at) else { return };
                 let Some(handler) = hook.handler.downcast_ref::<Handler<P>>() else {
                     return;

@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::Arc;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use crate::model::{FrameworkEvent, FrameworkEventType};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::tasks::Tasks;
+use crate::sync::{Mutex, RwLock};
 use crate::sync::{lock, read, write};
 
 /// How many events wait for one slow listener before the oldest are dropped.

@@ -11,7 +11,8 @@ use crate::model::{EventSource, Identity, IdentityResult};
 pub struct IdentityCase {
     /// The event the sender wants to bring in.
     pub event: EventDraft,
-    /// The resolver's answer.
+    /// The resolver's answer, with the sender's address and the type of the channel where it names
+    /// none. Its candidates are of the room's organisation, and at most 64.
     pub result: IdentityResult,
     /// What a hook decided; the first decision settles the case.
     pub(crate) decision: Option<IdentityDecision>,
@@ -25,28 +26,45 @@ impl IdentityCase {
             decision: None,
         }
     }
+
+    /// What was decided, for a hook that looks on; `None` where no hook has decided (so far).
+    #[must_use]
+    pub fn decision(&self) -> Option<&IdentityDecision> {
+        self.decision.as_ref()
+    }
 }
 
-/// What an identity hook decides; a hook that returns `None` leaves the case to the next.
+/// What an identity hook decides (RFC §11.3); a hook that returns `None` leaves the case to the next.
+///
+/// An identity that it names belongs to the room's organisation, or names none; a hook that names
+/// another's has failed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum IdentityDecision {
-    /// The sender is this person.
+    /// The sender is this person, as for this message: the next one from the same address is asked
+    /// about again, unless the address is [theirs](crate::Rooms::link_address) by then.
     Resolved(Identity),
-    /// The message is taken; who sent it is settled later.
+    /// The message is taken; who sent it is settled later, by
+    /// [`resolve_participant`](crate::Rooms::resolve_participant) for one. The room's record of the
+    /// sender is `pending`.
     Pending {
         /// What the participant is called until then.
         display_name: Option<String>,
         /// Who it may be; empty keeps the resolver's candidates.
         candidates: Vec<Identity>,
     },
-    /// The message is held back and the sender is asked who they are.
+    /// The message is held back with `identity_challenge_sent`, and the sender is asked who they are:
+    /// over their own channel, unless the event names others. The room's record of the sender is
+    /// `challenge_sent`. Their answer comes as a message of its own, to the same room and hooks. A
+    /// repeat of the message, by its idempotency key, does not ask them again.
     Challenge(InjectedEvent),
-    /// The message is refused.
+    /// The message is refused with `identity_rejected`, and leaves no room or participant behind.
     Reject {
         /// Why, for the log.
         reason: String,
     },
-    /// The sender is somebody new, who is stored.
+    /// The sender is somebody new, who is stored in the room's organisation with the address that
+    /// they have written from. Where it knows an identity with this id, that one is the sender, and
+    /// gets nothing but the address.
     Create(Identity),
 }
 

@@ -4,13 +4,15 @@
 //!
 //! | point | when | hooks |
 //! |---|---|---|
-//! | [`OnIdentityAmbiguous`], [`OnIdentityUnknown`] | the resolver does not settle who sent it | decide |
+//! | [`OnIdentityAmbiguous`], [`OnIdentityUnknown`] | the resolver does not settle who sent it | decide; `observe` sees what was decided |
 //! | [`BeforeBroadcast`] | under the room's lock, before it is stored | decide; [`observe`](crate::RoomKit::observe) sees what was stored |
 //! | [`OnEventUpdated`], [`OnEventDeleted`] | an edit, a delete or the application has changed an earlier event | look on |
 //! | [`OnTaskCreated`] | a hook's or channel's task is stored | look on |
 //! | [`AfterBroadcast`] | every channel is done with it | look on |
 //! | [`OnError`] | an agent failed to answer it, or the answer could not be stored | look on |
 //! | [`OnRoomCreated`], [`OnRoomPaused`], [`OnRoomClosed`] | a room began, went quiet or ended, by hand or by its timers | look on |
+//! | [`OnSessionStarted`] | a message made a room and is about to be taken, or a channel says that a session began | look on |
+//! | [`OnFeedback`] | somebody rated an answer or a conversation | look on |
 //! | [`OnDeliveryStatus`] | a provider reported something new about a message that went out | look on |
 //! | [`OnChannelAttached`], [`OnChannelDetached`], [`OnChannelMuted`], [`OnChannelUnmuted`] | a binding changed | look on |
 //! | [`OnParticipantJoined`], [`OnParticipantLeft`], [`OnParticipantUpdated`], [`OnParticipantIdentified`] | a member was added, removed or banned, renamed or given a role, identified by hand | look on |
@@ -47,7 +49,7 @@ mod result;
 mod run;
 mod trigger;
 
-pub(crate) use engine::HookEngine;
+pub(crate) use engine::{HookEngine, ObserversDone, Running};
 pub(crate) use framework::FrameworkEvents;
 pub(crate) use result::HookEffects;
 pub(crate) use run::HookFailure;

@@ -75,6 +75,8 @@ pub struct SessionStarted {
     pub participant_id: ParticipantId,
     /// When it began.
     pub timestamp: DateTime<Utc>,
+    /// Its id, on channels with sessions of their own, such as calls; a room of text has none.
+    pub session_id: Option<String>,
 }
 
 observer_points! {
@@ -98,7 +100,8 @@ observer_points! {
     OnRoomPaused(Arc<RoomEvent>, source_of);
     /// A room was closed.
     OnRoomClosed(Arc<RoomEvent>, source_of);
-    /// The application has said who a participant is.
+    /// The application has said who a participant is. What resolution finds out about senders is the
+    /// framework event `identity_resolved`.
     OnParticipantIdentified(Arc<RoomEvent>, source_of);
     /// A member was added.
     OnParticipantJoined(Arc<RoomEvent>, source_of);

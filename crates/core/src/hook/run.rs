@@ -25,6 +25,8 @@ pub(crate) struct SyncOutcome<P> {
     pub(crate) verdict: HookVerdict<P>,
     pub(crate) effects: Option<Box<HookEffects>>,
     pub(crate) failures: Vec<HookFailure>,
+    /// The hook after which no further one was needed.
+    pub(crate) settled_by: Option<String>,
 }
 
 /// Whether a payload may go on after the hooks of its point.
@@ -49,6 +51,7 @@ pub(super) struct Run<'a, P: HookPoint, A> {
     pub(super) payload: P::Payload,
     pub(super) effects: Option<Box<HookEffects>>,
     pub(super) failures: Vec<HookFailure>,
+    pub(super) settled_by: Option<String>,
 }
 
 /// How far a run came without waiting.
@@ -112,6 +115,7 @@ impl<P: HookPoint, A: Fn(&P::Payload) -> Result<(), String>> Run<'_, P, A> {
             HookAction::Modify(changed) => {
                 self.payload = changed;
                 if P::is_settled(&self.payload) {
+                    self.settled_by = Some(hook.options.name.clone());
                     return ControlFlow::Break(None);
                 }
                 ControlFlow::Continue(())

@@ -272,10 +272,13 @@ fn binding_commit(
     change: BindingChange,
 ) -> (RoomCommit, Arc<RoomEvent>) {
     let mut event = Arc::unwrap_or_clone(event);
-    event.index = room.room.next_index();
+    let is_kept = inner.keeps(event.event_type);
+    if is_kept {
+        event.index = room.room.next_index();
+    }
     let event = Arc::new(event);
     let mut commit = RoomCommit::new(room.room.id.clone(), Some(room.version), inner.clock.now());
-    commit.event = Some(Arc::clone(&event));
+    commit.event = is_kept.then(|| Arc::clone(&event));
     commit.bindings.push(change);
     (commit, event)
 }
@@ -324,7 +327,7 @@ pub(super) async fn under_lock(
 
 /// As [`under_lock`], for what is decided on more than the room: `read` says what that is. What
 /// `decide` says beside the commit comes back with the room.
-pub(super) async fn under_lock_reading<R, T, Fut>(
+pub(crate) async fn under_lock_reading<R, T, Fut>(
     inner: &Arc<Inner>,
     scope: &Scope,
     room: &RoomId,
@@ -354,7 +357,7 @@ where
 }
 
 /// Takes the room's lock, within the time that an event has to get ready.
-pub(super) async fn lock_room(inner: &Inner, room: &RoomId) -> Result<RoomLock> {
+pub(crate) async fn lock_room(inner: &Inner, room: &RoomId) -> Result<RoomLock> {
     Inside::check(inner.id, room)?;
     let limit = inner.settings.process_timeout;
     let lock = clock::timeout(&*inner.clock, limit, pin!(inner.locks.acquire(room))).await;

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::intake::Intake;
@@ -12,8 +11,10 @@ use super::{Channels, FlowControl, Inner, RoomKit};
 use crate::clock::{Clock, SystemClock};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookTrigger, RoomHooks};
-use crate::identity::IdentityResolver;
-use crate::model::{AgentResponsePolicy, ChannelType, RateLimit};
+use crate::identity::{
+    AddressNormalizer, DefaultAddressNormalizer, IdentityResolver, StoredIdentities,
+};
+use crate::model::{AgentResponsePolicy, ChannelType, PersistencePolicy, RateLimit};
 use crate::pipeline::LoopGuard;
 use crate::pipeline::loop_guard::Watched;
 use crate::pipeline::stream::Streaming;
@@ -22,6 +23,7 @@ use crate::router::{
     ContentTranscoder, DefaultContentTranscoder, DefaultInboundRoomRouter, InboundRoomRouter,
 };
 use crate::store::{ConversationStore, MemoryStore};
+use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::Tasks;
 use crate::sync::{InProcessLocks, InProcessRealtime, RealtimeBackend, RoomLockManager};
@@ -45,6 +47,7 @@ pub(crate) struct Settings {
     pub(crate) timer_sweeper: bool,
     pub(crate) timer_scan_interval: Duration,
     pub(crate) remembered_deliveries: usize,
+    pub(crate) persistence: Option<PersistencePolicy>,
 }
 
 impl Default for Settings {
@@ -63,6 +66,7 @@ impl Default for Settings {
             timer_sweeper: true,
             timer_scan_interval: Duration::from_secs(900),
             remembered_deliveries: 65_536,
+            persistence: None,
         }
     }
 }
@@ -79,6 +83,8 @@ pub struct RoomKitBuilder {
     router: Option<Arc<dyn InboundRoomRouter>>,
     transcoder: Option<Arc<dyn ContentTranscoder>>,
     identity: Option<Arc<dyn IdentityResolver>>,
+    stored_identities: bool,
+    addresses: Option<Arc<dyn AddressNormalizer>>,
     clock: Option<Arc<dyn Clock>>,
     room_hooks: Option<Arc<dyn RoomHooks>>,
     fail_closed: HashSet<HookTrigger>,
@@ -125,9 +131,23 @@ impl RoomKitBuilder {
         self
     }
 
-    /// What says who a sender is. Default: nobody is asked.
+    /// What says who a sender is; [`identity`](crate::identity) has what follows from its answers.
+    /// Default: nobody is asked.
     pub fn identity(mut self, resolver: Arc<dyn IdentityResolver>) -> Self {
         self.identity = Some(resolver);
+        self
+    }
+
+    /// Lets the kit find out who a sender is among the identities in its own store, by
+    /// [`StoredIdentities`], unless it is given another [resolver](Self::identity). Default: it does not.
+    pub fn stored_identities(mut self) -> Self {
+        self.stored_identities = true;
+        self
+    }
+
+    /// What says which ways of writing an address are one. Default: [`DefaultAddressNormalizer`].
+    pub fn addresses(mut self, addresses: Arc<dyn AddressNormalizer>) -> Self {
+        self.addresses = Some(addresses);
         self
     }
 
@@ -176,7 +196,8 @@ impl RoomKitBuilder {
         self
     }
 
-    /// How long the identity resolver may take (RFC §11.5). Default: 10 seconds.
+    /// How long the identity resolver may take (RFC §11.5); past that the sender is unknown, and the
+    /// framework event `identity_timeout` says so. Default: 10 seconds.
     pub fn identity_timeout(mut self, timeout: Duration) -> Self {
         self.settings.identity_timeout = timeout;
         self
@@ -254,6 +275,18 @@ impl RoomKitBuilder {
     /// is remembered in this process alone, at some 300 bytes each. Default: 65,536; with 0, none.
     pub fn remembered_deliveries(mut self, messages: usize) -> Self {
         self.settings.remembered_deliveries = messages;
+        self
+    }
+
+    /// Which types of events are kept in the timelines; those of other types only pass. Such an event
+    /// goes through the same checks and hooks, to the same channels and agents in their lanes, and a
+    /// repeat of its idempotency key is known. But no history, search or edit finds it, it has no
+    /// place in the timeline (its index is 0) and no count. What comes with it is kept: side effects,
+    /// who spoke, the new version of an event that it edits, that the room is in use.
+    ///
+    /// Kept whatever their type are events that are blocked, and those that a hook adds. Default: all.
+    pub fn persistence_policy(mut self, policy: PersistencePolicy) -> Self {
+        self.settings.persistence = Some(policy);
         self
     }
 
@@ -342,6 +375,15 @@ impl RoomKitBuilder {
         let router = self
             .router
             .unwrap_or_else(|| Arc::new(DefaultInboundRoomRouter::new(Arc::clone(&store))));
+        let addresses = self
+            .addresses
+            .unwrap_or_else(|| Arc::new(DefaultAddressNormalizer));
+        let identity = self.identity.or_else(|| {
+            let found =
+                || StoredIdentities::new(Arc::clone(&store)).addresses(Arc::clone(&addresses));
+            self.stored_identities
+                .then(|| Arc::new(found()) as Arc<dyn IdentityResolver>)
+        });
         let hooks = HookEngine::new(Arc::clone(&clock), self.room_hooks, self.fail_closed);
         RoomKit::from_inner(Inner {
             id: NEXT_KIT.fetch_add(1, Ordering::Relaxed),
@@ -357,7 +399,8 @@ impl RoomKitBuilder {
             transcoder: self
                 .transcoder
                 .unwrap_or_else(|| Arc::new(DefaultContentTranscoder)),
-            identity: self.identity,
+            identity,
+            addresses,
             clock,
             hooks: Arc::new(hooks),
             events: FrameworkEvents::default(),
@@ -371,6 +414,7 @@ impl RoomKitBuilder {
             timers,
             receipts,
             sources: super::sources::Sources::default(),
+            greetings: super::greeting::Greetings::default(),
             channels: Channels::default(),
             closing: super::close::Closing::default(),
         })

@@ -45,6 +45,7 @@ impl RoomKit {
         // a lock, so that it may use its kit.
         channel.registered(self.downgrade());
         place.fill(Arc::clone(&channel));
+        inner.greetings.register(&*channel);
         inner.emit(FrameworkEventType::ChannelRegistered, |event| {
             event
                 .data
@@ -59,6 +60,7 @@ impl RoomKit {
         let (inner, id) = (self.inner(), id.into());
         let channel = inner.channels.remove(&id)?;
         inner.flow.forget(&id);
+        inner.greetings.forget(&id);
         inner.emit(FrameworkEventType::ChannelUnregistered, |event| {
             event.channel_id = Some(id);
         });

@@ -1,7 +1,6 @@
 //! Closing a kit: intake stops, what is under way ends within a deadline, the rest is named.
 
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
@@ -10,6 +9,7 @@ use super::RoomKit;
 use crate::clock;
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ChannelId, RoomId};
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::guard::{NoAnswer, guard};
 
 /// Whether a kit still takes anything new.

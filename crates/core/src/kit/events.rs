@@ -335,7 +335,7 @@ impl SendEvent {
         result.event.ok_or_else(|| {
             Error::new(
                 ErrorKind::EventNotFound,
-                "the event of an earlier call is gone",
+                "the event of an earlier call is gone, or is of a type that is not kept",
             )
         })
     }

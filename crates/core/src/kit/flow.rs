@@ -1,13 +1,13 @@
 //! Flow to providers: the circuit breaker of each channel and the rate of each binding.
 
 use std::collections::HashMap;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use super::Inner;
 use crate::model::{ChannelBinding, ChannelId, DeliveryOutcome, FrameworkEventType, RateLimit};
 use crate::pipeline::LaneKey;
 use crate::resilience::{BreakerTransition, CircuitBreaker, TokenBucket};
+use crate::sync::Mutex;
 use crate::sync::lock;
 
 /// How many buckets are kept, at least, before the full ones are forgotten.

@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use super::Inner;
 use crate::model::{ChannelId, InboundMessage, OrganizationId, RateLimit};
 use crate::pipeline::Scope;
 use crate::resilience::TokenBucket;
+use crate::sync::Mutex;
 use crate::sync::lock;
 
 /// How many buckets are kept, at least, before the full ones are forgotten.

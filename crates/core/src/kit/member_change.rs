@@ -116,14 +116,17 @@ pub(super) async fn change(
             let update: &mut RoomUpdate = commit.room.get_or_insert_default();
             update.merge_metadata = marks;
         }
-        commit.event = told.map(|told| {
+        let event = told.map(|told| {
             let data = told.data.with("participant_id", id.as_str());
             let body = format!("Participant {id} {}", told.what);
             let mut event = system_event(room, told.event_type, told.code, body, data, now);
-            event.index = snapshot.room.next_index();
+            if inner.keeps(event.event_type) {
+                event.index = snapshot.room.next_index();
+            }
             Arc::new(event)
         });
-        Ok(((participant, commit.event.clone()), Some(commit)))
+        commit.event = event.clone().filter(|event| inner.keeps(event.event_type));
+        Ok(((participant, event), Some(commit)))
     };
     let (snapshot, (participant, event)) =
         under_lock_reading(inner, scope, room, read, decide).await?;

@@ -9,8 +9,11 @@ mod changes;
 mod channels;
 mod close;
 mod events;
+mod feedback;
 pub(crate) mod flow;
+pub(crate) mod greeting;
 mod hooks;
+pub(crate) mod identities;
 mod inbound;
 mod intake;
 mod lifecycle;
@@ -20,7 +23,9 @@ mod participants;
 mod reading;
 mod realtime;
 mod receipts;
+mod regenerate;
 mod rooms;
+pub(crate) mod session;
 mod sources;
 mod storing;
 mod threads;
@@ -32,7 +37,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
-use std::sync::{Arc, LazyLock, RwLock, Weak};
+use std::sync::{Arc, LazyLock, Weak};
 
 use foldhash::fast::RandomState;
 use futures_util::future::BoxFuture;
@@ -42,8 +47,11 @@ pub use builder::RoomKitBuilder;
 pub use changes::{DeleteEvent, UpdateEvent};
 pub use close::CloseReport;
 pub use events::SendEvent;
+pub use feedback::SubmitFeedback;
+pub use greeting::SendGreeting;
 pub use inbound::DeliveryHandle;
 pub use members::AddMember;
+pub use regenerate::RegenerateResponse;
 pub use rooms::RoomOptions;
 pub use sources::AttachSource;
 pub(crate) use sources::SourceLimits;
@@ -56,13 +64,16 @@ use crate::clock::Clock;
 use crate::context::RoomContext;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{FrameworkEvents, HookEngine, HookPoint};
-use crate::identity::IdentityResolver;
-use crate::model::{ChannelId, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId};
+use crate::identity::{AddressNormalizer, IdentityResolver};
+use crate::model::{
+    ChannelId, EventType, FrameworkEvent, FrameworkEventType, OrganizationId, RoomId,
+};
 use crate::pipeline::loop_guard::Watched;
 use crate::pipeline::stream::Streaming;
 use crate::pipeline::{Lanes, RouteKey, Scope};
 use crate::router::{ContentTranscoder, InboundRoomRouter};
 use crate::store::{ConversationStore, RoomSnapshot};
+use crate::sync::RwLock;
 use crate::sync::guard::{NoAnswer, guard};
 use crate::sync::inside::Inside;
 use crate::sync::queue::KeyedQueue;
@@ -84,6 +95,7 @@ pub(crate) struct Inner {
     pub(crate) router: Arc<dyn InboundRoomRouter>,
     pub(crate) transcoder: Arc<dyn ContentTranscoder>,
     pub(crate) identity: Option<Arc<dyn IdentityResolver>>,
+    pub(crate) addresses: Arc<dyn AddressNormalizer>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) hooks: Arc<HookEngine>,
     pub(crate) events: FrameworkEvents,
@@ -97,6 +109,7 @@ pub(crate) struct Inner {
     pub(crate) timers: timers::Timers,
     pub(crate) receipts: receipts::Receipts,
     pub(crate) sources: sources::Sources,
+    pub(crate) greetings: greeting::Greetings,
     channels: Channels,
     closing: close::Closing,
 }
@@ -126,6 +139,12 @@ impl Inner {
             tracing::error!(channel_id = %id, "channel panicked when asked for its provider");
             None
         })
+    }
+
+    /// Whether events of a type are kept in the timelines.
+    pub(crate) fn keeps(&self, event_type: EventType) -> bool {
+        let policy = self.settings.persistence.as_ref();
+        policy.is_none_or(|policy| policy.should_persist(event_type))
     }
 
     pub(crate) fn context(&self, room: RoomSnapshot) -> RoomContext {
@@ -200,7 +219,7 @@ impl Inner {
         context: &RoomContext,
         payload: &P::Payload,
     ) {
-        self.hooks.observe::<P>(&self.tasks, context, payload);
+        self.hooks.observe::<P>(&self.tasks, context, payload, None);
     }
 
     /// Tells the listeners of a framework event; `fill` is called only where there is one.

@@ -5,7 +5,7 @@
 //! would be an edit that nobody made. What is remembered lies in memory, bounded, by message.
 
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use super::{Inner, RoomKit, Rooms};
 use crate::error::{Error, ErrorKind, Result};
@@ -16,6 +16,7 @@ use crate::model::{
 };
 use crate::pipeline::Scope;
 use crate::store::RoomSnapshot;
+use crate::sync::Mutex;
 use crate::sync::lock;
 
 /// Reports about how many messages that nobody has sent yet are remembered.
@@ -438,6 +439,7 @@ impl Books {
             event_id: message.event.clone(),
             channel_id: status.channel_id.clone(),
             state: message.state,
+            failed_late: message.failed_late,
             told,
         };
         (outcome, is_first)

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::future::IntoFuture;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
@@ -18,6 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{ChannelId, FrameworkEventType, Metadata, SourceHealth, SourceStatus};
 use crate::pipeline::Scope;
 use crate::source::{Ended, Shared, SourceProvider, supervise};
+use crate::sync::Mutex;
 use crate::sync::lock;
 
 /// How a source is run.

@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -22,6 +21,8 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{Room, RoomId, RoomStatus};
 use crate::pipeline::Scope;
 use crate::store::{Page, RoomCommit, RoomFilter};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::lock;
 
 /// How many rooms are listed at a time.

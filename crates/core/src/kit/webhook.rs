@@ -26,7 +26,8 @@ impl Rooms {
     /// [`idempotency_key`](InboundMessage::idempotency_key) gets the provider's id as one. Edits and
     /// deletes, which may carry the id of the message that they change, get none.
     ///
-    /// **Nothing here says whether the request is the provider's.** Check its signature first (RFC §17.1).
+    /// **Nothing here says whether the request is the provider's.** Check its signature first (RFC §17.1),
+    /// and the time that is signed with it, by a [`ReplayWindow`](crate::resilience::ReplayWindow).
     ///
     /// # Errors
     /// Of each item those of [`process_inbound`](Self::process_inbound) and

@@ -77,6 +77,9 @@ pub struct RoomEvent {
     pub delivery_results: Metadata,
 }
 
+/// The mark of an answer in whose place another came.
+pub(crate) const SUPERSEDED_BY: &str = "_superseded_by";
+
 impl RoomEvent {
     /// Makes a pending event with a new id, seen by all, not yet placed in the timeline.
     ///
@@ -152,6 +155,13 @@ impl RoomEvent {
     /// Whether its content is a later version: `metadata.edited` is true.
     pub fn is_edited(&self) -> bool {
         self.is_marked("edited")
+    }
+
+    /// The answer that took its place, where an agent was asked
+    /// [again](crate::Rooms::regenerate_response): `metadata._superseded_by`. Who shows events to people
+    /// or to a model leaves the old answer out, or shows it as an earlier one.
+    pub fn superseded_by(&self) -> Option<EventId> {
+        self.metadata.get_str(SUPERSEDED_BY).map(EventId::from)
     }
 
     /// Whether a bot outside said it, as far as its channel knows: `metadata.is_bot` is true.

@@ -110,9 +110,9 @@ open_string_enum! {
         /// A provider reported about a message that this kit does not know. Data as of
         /// `delivery_status_changed`.
         DeliveryStatusUnknown = "delivery_status_unknown",
-        /// It became known who a sender is. Data: `participant_id`, `identity_id`.
+        /// The resolver or a hook has said who the sender of a message is. Data: `participant_id`, `identity_id`.
         IdentityResolved = "identity_resolved",
-        /// Finding out who a sender is took too long. Data: `address`.
+        /// Finding out who a sender is took too long; they count as unknown. Data: `address`.
         IdentityTimeout = "identity_timeout",
         /// A reply was stopped because its chain is too deep. Data: `depth`.
         ChainDepthExceeded = "chain_depth_exceeded",
@@ -153,6 +153,11 @@ open_string_enum! {
         StatusPosted = "status_posted",
         /// A closed room was opened again.
         RoomReopened = "room_reopened",
+        /// Somebody rated an answer or a conversation. Data: `dimension`, `rating` (0 to 1).
+        Feedback = "feedback",
+        /// A session began on a channel. Data: `channel_id`, `channel_type`, and `session_id` where the
+        /// session has an id of its own.
+        SessionStarted = "session_started",
         ..
         /// Anything else, by the name it is written with.
         Custom,

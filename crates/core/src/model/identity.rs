@@ -26,7 +26,8 @@ pub struct Identity {
     /// Their phone number.
     #[serde(default)]
     pub phone: Option<String>,
-    /// Their addresses by the kind of channel, as a [`ChannelType`] is written.
+    /// Their addresses by the kind of channel, as a [`ChannelType`] is written, each in its
+    /// [canonical form](crate::identity::AddressNormalizer): that is how senders are found by them.
     #[serde(default)]
     pub channel_addresses: BTreeMap<String, Vec<String>>,
     /// Their id in the integrator's main system.

@@ -31,7 +31,7 @@ use super::visibility::Visibility;
 pub struct InboundMessage {
     /// The channel it arrives through.
     pub channel_id: ChannelId,
-    /// Who sent it: a phone number, an address, a user's id.
+    /// Who sent it: a phone number, an address, a user's id. Blank where it is nobody in particular.
     pub sender_id: ParticipantId,
     /// What it says.
     #[serde(deserialize_with = "content::parse::field")]

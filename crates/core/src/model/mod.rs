@@ -56,6 +56,7 @@ pub use self::enums::{
 };
 pub use self::ephemeral::{EphemeralEvent, EphemeralEventType, Presence};
 pub use self::event::RoomEvent;
+pub(crate) use self::event::SUPERSEDED_BY;
 pub use self::event_type::EventType;
 pub use self::filter::{EventFilter, PersistencePolicy};
 pub use self::framework_event::{FrameworkEvent, FrameworkEventType};

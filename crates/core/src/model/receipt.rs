@@ -136,6 +136,9 @@ pub struct StatusOutcome {
     pub channel_id: Option<ChannelId>,
     /// How far the message has come, by all reports so far.
     pub state: Option<DeliveryState>,
+    /// Whether it was reported as failed after it had arrived, now or before, which lowers no state.
+    #[serde(default)]
+    pub failed_late: bool,
     /// Whether the report said something new, so that hooks and listeners were told.
     pub told: bool,
 }

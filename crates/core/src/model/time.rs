@@ -1,9 +1,12 @@
 //! How times are written and read: RFC 3339 in UTC, with microseconds where there are any.
 //!
+//! What is finer is dropped when a time is read, so that a value is the same before it was stored and
+//! after.
+//!
 //! RFC 3339 ends with the year 9999. A provider that counts milliseconds where seconds are meant is far
 //! beyond it, and what was written must be read again: other years have a sign, as in ISO 8601.
 
-use chrono::{DateTime, FixedOffset, SecondsFormat, Utc};
+use chrono::{DateTime, FixedOffset, SecondsFormat, SubsecRound, Utc};
 use serde::{Deserializer, Serializer};
 
 use super::from_text::from_text;
@@ -28,7 +31,7 @@ pub(super) fn parse(text: &str) -> Result<DateTime<Utc>, String> {
     } else {
         DateTime::parse_from_rfc3339(text)
     };
-    time.map(|time| time.with_timezone(&Utc))
+    time.map(|time| time.with_timezone(&Utc).trunc_subsecs(6))
         .map_err(|_| format!("`{text}` is not {EXPECTING}"))
 }
 

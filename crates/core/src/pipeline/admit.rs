@@ -61,7 +61,7 @@ pub(super) async fn admit(
     if has_identities(inner, &room.room, pass) {
         settle(inner, room, pass).await?;
     }
-    let is_banned = has(&room.room.metadata, HAS_BANS) && is_banned(inner, room, pass).await?;
+    let is_banned = is_banned(inner, room, pass).await?;
     Ok(is_banned.then_some(Refusal::ParticipantNotAdmitted))
 }
 
@@ -113,11 +113,24 @@ async fn is_banned(inner: &Inner, room: &RoomSnapshot, pass: &Pass) -> Result<bo
     let Some(id) = &pass.draft.source.participant_id else {
         return Ok(false);
     };
-    let people = inner.store.participants(&room.room.id).await?;
+    let identity = person_of(pass).and_then(identity_of);
+    is_barred(inner, &room.room, id, identity).await
+}
+
+/// Whether a participant of a room, of whom this identity is known, is banned from it, or one person
+/// with somebody who is.
+pub(crate) async fn is_barred(
+    inner: &Inner,
+    room: &Room,
+    id: &ParticipantId,
+    identity: Option<&IdentityId>,
+) -> Result<bool> {
+    if !has(&room.metadata, HAS_BANS) {
+        return Ok(false);
+    }
+    let people = inner.store.participants(&room.id).await?;
     let recorded = people.iter().find(|person| person.id == *id);
-    let identity = person_of(pass)
-        .and_then(identity_of)
-        .or_else(|| recorded.and_then(identity_of));
+    let identity = identity.or_else(|| recorded.and_then(identity_of));
     let bars = |banned: &Participant| {
         banned.id == *id || (identity.is_some() && identity_of(banned) == identity)
     };

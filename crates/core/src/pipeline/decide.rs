@@ -59,7 +59,7 @@ pub(super) async fn decide(
     }
     let target = match edit::target_of(&pass.draft.content).cloned() {
         None => None,
-        Some(target) => match edit::authorize(inner, &room, &pass.draft, &target).await? {
+        Some(target) => match edit::authorize(inner, &room, pass, &target).await? {
             Ok(target) => Some(target),
             Err(refusal) => return Ok(Decision::Refused(refusal)),
         },
@@ -204,8 +204,11 @@ fn prepare(
         // A change tells of its target: no channel that may not see the one may see the other.
         visibility = visibility::both(visibility, &target.visibility, room);
     }
+    let is_kept = block.is_some()
+        || matches!(pass.origin, Origin::Injected)
+        || inner.keeps(pass.draft.event_type);
     let event = pass.draft.edit();
-    event.index = room.room.next_index();
+    event.index = if is_kept { room.room.next_index() } else { 0 };
     event.visibility = visibility;
     event.blocked_by = block.map(|block| block.blocked_by.clone());
     event.status = if block.is_some() {
@@ -219,7 +222,9 @@ fn prepare(
     if let (None, Some(target)) = (block, target) {
         commit.edited = Some(Arc::new(edit::apply(&target, &event)));
     }
-    if let Origin::Inbound { sender_id, person } = &pass.origin {
+    // Who was kept out of the room does not take part in it, nor are their messages routed to it.
+    let is_kept_out = block.and_then(|block| block.refusal) == Some(Refusal::SourceUnbound);
+    if let (Origin::Inbound { sender_id, person }, false) = (&pass.origin, is_kept_out) {
         commit.speaker = event
             .source
             .participant_id
@@ -256,8 +261,23 @@ fn prepare(
     if resumes && !matches!(pass.origin, Origin::Injected) {
         commit.room.get_or_insert_default().status = Some(RoomStatus::Active);
     }
-    commit.event = Some(event);
+    if is_kept {
+        commit.event = Some(event);
+    } else {
+        keep_alive(&mut commit, &room.room);
+    }
     commit
+}
+
+/// Says that a room is in use though the event that says so is not kept. A room without timers has
+/// nothing that this would be of use for.
+fn keep_alive(commit: &mut RoomCommit, room: &crate::model::Room) {
+    let timers = &room.timers;
+    if timers.inactive_after_seconds.is_some() || timers.closed_after_seconds.is_some() {
+        let mut timers = timers.clone();
+        timers.last_activity_at = Some(commit.at);
+        commit.room.get_or_insert_default().timers = Some(timers);
+    }
 }
 
 /// Sets entries of the room's metadata with the commit.

@@ -127,6 +127,9 @@ pub(super) async fn run(inner: &Arc<Inner>, job: Job) -> Done {
             done.result = Some(result(&done, outcome, attempts));
         }
         JobKind::React => {
+            if inner.greetings.any_under_way() {
+                Box::pin(inner.greetings.wait(inner, &done.event.room_id)).await;
+            }
             // Boxed, so that the far more frequent delivery is not as large as a turn.
             let reacted = Box::pin(react(inner, &**channel, &event, &done.binding, &context));
             match reacted.await {
@@ -261,6 +264,7 @@ async fn react(
         let following = stream::follow(inner, event, binding, deltas, until);
         followed = Inside::channel().scope(following).await;
         output.response = Response::Replies(std::mem::take(&mut followed.replies));
+        output.response_metadata.merge(&followed.metadata);
     }
     Ok((output, followed))
 }

@@ -1,4 +1,4 @@
-//! An event that the application puts into a room itself (RFC §10.5).
+//! An event that the application puts into a room itself (RFC §10.5), or an agent that greets.
 
 use std::sync::Arc;
 
@@ -9,7 +9,9 @@ use super::{Refusal, Scope};
 use crate::draft::EventDraft;
 use crate::error::{Error, ErrorKind, Result};
 use crate::kit::Inner;
-use crate::model::{InboundResult, RoomEvent};
+use crate::model::{
+    ChannelBinding, ChannelDirection, EventContent, EventSource, InboundResult, RoomEvent,
+};
 
 /// Takes an event up to the commit; what refuses to store it is an error.
 pub(crate) async fn accept(
@@ -19,8 +21,40 @@ pub(crate) async fn accept(
 ) -> Result<Accepted> {
     event.content.validate()?;
     event.event_type = type_of(&event.content, event.event_type)?;
-    let room = event.room_id.clone();
-    let pass = Pass::new(Origin::Direct, EventDraft::new(event));
+    take(
+        inner,
+        scope,
+        Pass::new(Origin::Direct, EventDraft::new(event)),
+    )
+    .await
+}
+
+/// Takes the greeting of an agent up to the commit; a second one with its key is the first again.
+pub(crate) async fn greet(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    agent: &ChannelBinding,
+    text: String,
+    key: String,
+) -> Result<Accepted> {
+    let mut source = EventSource::new(agent.channel_id.clone(), agent.channel_type.clone());
+    source.direction = ChannelDirection::Outbound;
+    source.provider = inner.provider_of(&agent.channel_id);
+    let content = EventContent::text(text);
+    let mut event = RoomEvent::new(&agent.room_id, source, content, inner.clock.now());
+    event.metadata.insert("auto_greeting", true);
+    event.addressed_to = Some(Vec::new());
+    event.idempotency_key = Some(key);
+    take(
+        inner,
+        scope,
+        Pass::new(Origin::Greeting, EventDraft::new(event)),
+    )
+    .await
+}
+
+async fn take(inner: &Arc<Inner>, scope: &Scope, pass: Pass) -> Result<Accepted> {
+    let room = pass.draft.room_id.clone();
     match pass::run(inner, scope, &room, pass, Budget::new(inner)).await? {
         Outcome::Committed(committed, added) => Ok(accepted(inner, scope, room, committed, added)),
         Outcome::Refused(Refusal::RoomClosed) => Err(Error::room_closed(&room)),

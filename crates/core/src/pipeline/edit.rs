@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::pass::{Origin, Pass};
 use super::{Refusal, admit};
 use crate::draft::EventDraft;
 use crate::error::Result;
@@ -24,13 +25,14 @@ pub(crate) fn target_of(content: &EventContent) -> Option<&EventId> {
     }
 }
 
-/// Finds the event to change and checks that the draft's source may change it.
+/// Finds the event to change and checks that the source of the pass may change it.
 pub(super) async fn authorize(
     inner: &Inner,
     room: &RoomSnapshot,
-    draft: &EventDraft,
+    pass: &Pass,
     target: &EventId,
 ) -> Result<Result<Arc<RoomEvent>, Refusal>> {
+    let draft = &pass.draft;
     let found = inner.store.event(&draft.room_id, target).await?;
     let Some(target) = found.filter(|event| can_change(event, &draft.content)) else {
         return Ok(Err(Refusal::TargetEventNotFound));
@@ -52,7 +54,7 @@ pub(super) async fn authorize(
                 }
             }
         },
-        Claim::Author => is_author(inner, room, draft, &target).await?,
+        Claim::Author => is_author(inner, room, pass, &target).await?,
     };
     Ok(allowed.map(|()| target))
 }
@@ -61,7 +63,7 @@ pub(super) async fn authorize(
 /// that could be said otherwise.
 fn can_change(target: &RoomEvent, change: &EventContent) -> bool {
     let edits = matches!(change, EventContent::Edit(_));
-    !target.is_deleted() && !(edits && matches!(target.content, EventContent::Delete(_)))
+    !(target.is_deleted() || (edits && matches!(target.content, EventContent::Delete(_))))
 }
 
 /// The new version of `target`; its id, index, source and creation time stay. Who may not see an
@@ -131,14 +133,16 @@ fn identity_required(content: &EventContent) -> Refusal {
 }
 
 /// The author is the participant on the channel it spoke through; over another channel, or under
-/// another id, only where identity resolution has tied both to one person. An agent, which has no
-/// participant, is the author of what its own channel said.
+/// another id, only where identity resolution has tied both to one person, or where the person spoke
+/// before it was known who they are. An agent, which has no participant, is the author of what its
+/// own channel said.
 async fn is_author(
     inner: &Inner,
     room: &RoomSnapshot,
-    draft: &EventDraft,
+    pass: &Pass,
     target: &RoomEvent,
 ) -> Result<Result<(), Refusal>> {
+    let draft = &pass.draft;
     let same_channel = draft.source.channel_id == target.source.channel_id;
     let (sender, author) = match (&draft.source.participant_id, &target.source.participant_id) {
         (Some(sender), Some(author)) => (sender, author),
@@ -148,12 +152,25 @@ async fn is_author(
     if same_channel && sender == author {
         return Ok(Ok(()));
     }
-    let tied = tied_to_one(inner, draft, sender, target, author).await?;
+    let is_sender =
+        matches!(&pass.origin, Origin::Inbound { sender_id, .. } if sender_id == author);
+    let tied = same_channel && is_sender && is_nobody_known(inner, room, author).await?
+        || tied_to_one(inner, draft, sender, target, author).await?;
     Ok(if tied {
         Ok(())
     } else {
         Err(Refusal::NotOriginalAuthor)
     })
+}
+
+/// Whether it is not known who an author is, so that they are whoever sends under their id.
+async fn is_nobody_known(
+    inner: &Inner,
+    room: &RoomSnapshot,
+    author: &ParticipantId,
+) -> Result<bool> {
+    let author = inner.store.participant(&room.room.id, author).await?;
+    Ok(!author.is_some_and(|author| admit::is_identified(&author)))
 }
 
 fn is_agent(room: &RoomSnapshot, source: &EventSource) -> bool {

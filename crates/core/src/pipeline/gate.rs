@@ -14,7 +14,8 @@ pub(super) fn may_write(
         return Ok(());
     }
     let binding = binding.ok_or(Refusal::SourceUnbound)?;
-    let output_muted = binding.output_muted && matches!(origin, Origin::Reply { .. });
+    let by_agent = matches!(origin, Origin::Reply { .. } | Origin::Greeting);
+    let output_muted = binding.output_muted && by_agent;
     if binding.muted || output_muted {
         return Err(Refusal::SourceMuted);
     }

@@ -10,11 +10,13 @@ use super::decide::type_of;
 use super::identify::{self, TurnedAway};
 use super::pass::{self, Budget, Committed, Outcome, Pass};
 use super::reenter::Settled;
+use super::route::Made;
+use super::turn_away::turn_away;
 use super::{Cascade, Refusal, Scope, route};
 use crate::clock::Elapsed;
+use crate::context::RoomContext;
 use crate::error::{Error, ErrorKind, Result};
-use crate::hook::InjectedEvent;
-use crate::kit::{Inner, attach};
+use crate::kit::Inner;
 use crate::model::{EventId, InboundMessage, InboundResult, RoomId};
 use crate::store::IdempotentOutcome;
 use crate::sync::guard::{NoAnswer, guard};
@@ -50,17 +52,18 @@ pub(crate) async fn accept(
         turned_away,
         turn,
     } = prepared;
-    if let Some(TurnedAway { refusal, told }) = turned_away {
-        let mut accepted = refused(refusal);
-        if let Some(told) = told {
-            accepted.cascade = Box::pin(async {
-                let channel = &pass.draft.source.channel_id;
-                attach::commit_if_new(inner, scope, &room, channel).await?;
-                tell(inner, scope, &room, told).await
-            })
-            .await?;
-        }
-        return Ok(accepted);
+    if let Some(turned) = turned_away {
+        let Turned {
+            context,
+            made,
+            turned,
+        } = *turned;
+        let place = match &turn {
+            Some(turn) => Inside::in_turn(inner.id, turn.key()),
+            None => Inside::channel(),
+        };
+        let turned_away = turn_away(inner, scope, &context, made, pass, turned);
+        return Box::pin(place.scope(turned_away)).await;
     }
     let run = pass::run(inner, scope, &room, pass, budget);
     let outcome = match &turn {
@@ -136,9 +139,16 @@ pub(super) fn accepted(
 struct Prepared {
     room: RoomId,
     pass: Pass,
-    turned_away: Option<TurnedAway>,
+    turned_away: Option<Box<Turned>>,
     /// Keeps the sender's next message waiting until this one is in.
     turn: Option<crate::sync::queue::Ticket<route::RouteKey>>,
+}
+
+/// A message whose sender is turned away, in the room as it was then.
+struct Turned {
+    context: RoomContext,
+    made: Option<Box<Made>>,
+    turned: TurnedAway,
 }
 
 /// What happens outside the lock: resolve the channel, route, let the channel parse, identify.
@@ -155,8 +165,23 @@ async fn prepare(
     })?;
     message.validate()?;
     message.event_type = type_of(&message.content, message.event_type)?;
+    let channel_type = channel.channel_type();
+    if !channel.names_its_senders() {
+        let written = message.sender_id.as_str();
+        let canonical = inner.addresses.canonical(&channel_type, written);
+        if *canonical != *written {
+            message.sender_id = canonical.as_ref().into();
+        }
+    }
     let routed = route::route(inner, scope, &message, &*channel).await?;
-    let context = inner.context(routed.room);
+    let mut made = routed.made;
+    let mut room = routed.room;
+    if let Some(made) = made.take_if(|made| made.stays) {
+        // Boxed: most messages come into a room that is there.
+        room = Box::pin(made.begin(scope, room)).await?;
+    }
+    let (store, clock) = (Arc::clone(&inner.store), Arc::clone(&inner.clock));
+    let mut context = RoomContext::of_arrival(room, store, clock, channel_type);
     let sender = pass::sender_of(&message);
     let channel_id = message.channel_id.clone();
     let resolvable = inner.identity.is_some().then(|| message.clone());
@@ -188,7 +213,22 @@ async fn prepare(
         }
     };
     let room = context.room_id().clone();
-    pass.seen = Some(context);
+    let turned_away = match turned_away {
+        Some(turned) => Some(Box::new(Turned {
+            context,
+            made,
+            turned,
+        })),
+        None => {
+            if let Some(made) = made {
+                let room = Box::pin(made.begin(scope, context.snapshot().clone())).await?;
+                let (store, clock) = (Arc::clone(&inner.store), Arc::clone(&inner.clock));
+                context = RoomContext::of_arrival(room, store, clock, channel.channel_type());
+            }
+            pass.seen = Some(context);
+            None
+        }
+    };
     Ok(Prepared {
         room,
         pass,
@@ -210,7 +250,11 @@ pub(crate) fn refused(refusal: Refusal) -> Accepted {
 }
 
 /// The first result again, as it was.
-async fn repeat(inner: &Arc<Inner>, room: &RoomId, first: IdempotentOutcome) -> Result<Accepted> {
+pub(super) async fn repeat(
+    inner: &Arc<Inner>,
+    room: &RoomId,
+    first: IdempotentOutcome,
+) -> Result<Accepted> {
     let IdempotentOutcome {
         event_id,
         blocked,
@@ -236,21 +280,4 @@ pub(super) async fn find(
     event: &EventId,
 ) -> Result<Option<Arc<crate::model::RoomEvent>>> {
     inner.read(inner.store.event(room, event)).await
-}
-
-/// Tells the sender something though their message is not taken.
-async fn tell(
-    inner: &Arc<Inner>,
-    scope: &Scope,
-    room: &RoomId,
-    told: InjectedEvent,
-) -> Result<Option<Cascade>> {
-    told.content.validate()?;
-    let pass = Pass::injected(room, told, inner);
-    match pass::run(inner, scope, room, pass, Budget::new(inner)).await? {
-        Outcome::Committed(committed, added) => {
-            Ok(accepted(inner, scope, room.clone(), committed, added).cascade)
-        }
-        Outcome::Refused(_) | Outcome::Repeated(_) => Ok(None),
-    }
 }

@@ -5,11 +5,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Mutex;
 use std::time::Duration;
 
 use crate::model::{RoomEvent, RoomId};
 use crate::resilience::TokenBucket;
+use crate::sync::Mutex;
 use crate::sync::lock;
 
 /// How many rooms are watched before those that have been quiet are forgotten.

@@ -1,6 +1,6 @@
 //! The pipeline: the one way by which an event gets into a room, a file per stage (RFC §10).
 //!
-//! [`route`] finds the room, [`identify`] the sender; [`pass`] takes the room's lock, lets
+//! [`route`] finds the room, [`identify`] the sender, whom [`turn_away`] may do without; [`pass`] takes the room's lock, lets
 //! [`decide`] judge the event, with [`admit`] its sender, and commits it; [`plan`] says who gets it; [`deliver`] brings it
 //! there in lanes, after the lock is released; [`reenter`] takes the answers back to [`pass`].
 
@@ -19,12 +19,15 @@ pub(crate) mod pass;
 mod plan;
 mod reenter;
 mod refusal;
+pub(crate) mod replay;
 mod route;
 pub(crate) mod stream;
+mod turn_away;
 
 pub(crate) mod direct;
 pub(crate) mod inbound;
 
+pub(crate) use crate::hook::ObserversDone;
 pub(crate) use commit::{lifecycle_event, system_event};
 pub(crate) use edit::{still_about, target_of};
 pub(crate) use lane::{LaneKey, Lanes};

@@ -7,14 +7,14 @@ use crate::context::RoomContext;
 use crate::hook::{
     OnChannelAttached, OnChannelDetached, OnChannelMuted, OnChannelUnmuted,
     OnParticipantIdentified, OnParticipantJoined, OnParticipantLeft, OnParticipantUpdated,
-    OnRoomCreated,
+    OnRoomCreated, Running,
 };
 use crate::kit::Inner;
 use crate::model::{EventType, FrameworkEventType, Metadata, RoomEvent};
 use crate::store::RoomSnapshot;
 
-/// Tells of a room that was just created.
-pub(crate) fn announce_created(inner: &Arc<Inner>, room: &RoomSnapshot) {
+/// Tells of a room that was just created; hooks hold `token` until they have ended.
+pub(crate) fn announce_created(inner: &Arc<Inner>, room: &RoomSnapshot, token: Option<&Running>) {
     let context = inner.context(room.clone());
     let id = &room.room.id;
     let mut data = Metadata::new();
@@ -32,7 +32,10 @@ pub(crate) fn announce_created(inner: &Arc<Inner>, room: &RoomSnapshot) {
         data.clone(),
         at,
     );
-    inner.observe::<OnRoomCreated>(&context, &Arc::new(event));
+    let event = Arc::new(event);
+    inner
+        .hooks
+        .observe::<OnRoomCreated>(&inner.tasks, &context, &event, token);
     inner.emit(FrameworkEventType::RoomCreated, |event| {
         event.room_id = Some(id.clone());
         event.data = data;

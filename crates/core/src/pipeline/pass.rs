@@ -27,7 +27,7 @@ use crate::store::{IdempotentOutcome, RoomCommit};
 use crate::sync::inside::Inside;
 
 /// How often a pass starts over because another process changed the room in between.
-const MOST_CONFLICTS: usize = 32;
+pub(super) const MOST_CONFLICTS: usize = 32;
 
 /// How many events the hooks of one event may add.
 const MOST_INJECTED: usize = 64;
@@ -49,6 +49,8 @@ pub(crate) enum Origin {
         /// The event it answers.
         trigger: Arc<RoomEvent>,
     },
+    /// From an agent that greets.
+    Greeting,
     /// From a hook or from the framework.
     Injected,
 }
@@ -56,7 +58,7 @@ pub(crate) enum Origin {
 impl Origin {
     /// Whether the event comes from outside of the pipeline.
     fn is_outside(&self) -> bool {
-        matches!(self, Self::Inbound { .. } | Self::Direct)
+        matches!(self, Self::Inbound { .. } | Self::Direct | Self::Greeting)
     }
 }
 
@@ -282,7 +284,13 @@ async fn commit(
         let edited = commit.edited.clone();
         let tasks = commit.tasks.clone();
         let changes_room = commit.room.is_some();
-        let snapshot = match inner.commit(commit).await {
+        let committed = if commit.is_empty() {
+            // An event that is not kept, with nothing beside it.
+            inner.visible_room(scope, room).await
+        } else {
+            inner.commit(commit).await
+        };
+        let snapshot = match committed {
             Ok(snapshot) => snapshot,
             Err(error) if error.kind() == ErrorKind::VersionConflict => {
                 tracing::debug!(room_id = %room, %error, "room changed meanwhile, deciding anew");
@@ -340,7 +348,7 @@ pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn refused(inner: &Arc<Inner>, pass: &Pass, outcome: &Outcome) {
+pub(super) fn refused(inner: &Arc<Inner>, pass: &Pass, outcome: &Outcome) {
     if let Some(hooked) = pass.hooked.as_ref().filter(|_| pass.origin.is_outside()) {
         inner.report_hook_failures(&pass.draft.room_id, Some(&pass.draft.id), &hooked.failures);
     }

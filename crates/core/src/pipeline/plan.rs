@@ -34,20 +34,46 @@ pub(super) fn plan(
         if asks_no_agent && kind == JobKind::React {
             continue;
         }
-        let lane = (event.room_id.clone(), binding.channel_id.clone());
-        jobs.push(Job {
-            kind,
-            order,
-            event: Arc::clone(event),
-            binding: Arc::clone(binding),
-            source: source.cloned(),
-            channel: inner.channel(&binding.channel_id),
-            context: context.clone(),
-            live: None,
-            place: inner.lanes.enqueue(lane, inner.settings.lane_capacity),
-        });
+        jobs.push(job(inner, event, context, kind, order, binding));
     }
     jobs
+}
+
+/// The agents that an event asks, to be asked again: nobody else gets anything, and what comes after
+/// the event is no history of theirs.
+pub(super) fn plan_again(inner: &Inner, event: &Arc<RoomEvent>, context: &RoomContext) -> Vec<Job> {
+    let source = context.binding(&event.source.channel_id);
+    let asked = |binding: &Arc<ChannelBinding>| {
+        part_of(event, binding, source, context, &Origin::Direct) == Some(JobKind::React)
+    };
+    let until = context.clone().until(event.index);
+    let bindings = context.bindings().iter().enumerate();
+    bindings
+        .filter(|(_, binding)| asked(binding))
+        .map(|(order, binding)| job(inner, event, &until, JobKind::React, order, binding))
+        .collect()
+}
+
+fn job(
+    inner: &Inner,
+    event: &Arc<RoomEvent>,
+    context: &RoomContext,
+    kind: JobKind,
+    order: usize,
+    binding: &Arc<ChannelBinding>,
+) -> Job {
+    let lane = (event.room_id.clone(), binding.channel_id.clone());
+    Job {
+        kind,
+        order,
+        event: Arc::clone(event),
+        binding: Arc::clone(binding),
+        source: context.binding(&event.source.channel_id).cloned(),
+        channel: inner.channel(&binding.channel_id),
+        context: context.clone(),
+        live: None,
+        place: inner.lanes.enqueue(lane, inner.settings.lane_capacity),
+    }
 }
 
 /// Whether the loop guard lets this event ask no agent; the first that it stops is told of.

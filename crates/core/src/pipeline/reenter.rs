@@ -8,9 +8,9 @@ use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::deliver::{self, Done, Job, JobKind};
-use super::live::Live;
+use super::live::{self, Live};
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
-use super::{Refusal, Scope, system_event};
+use super::{Refusal, Scope, replay, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
@@ -33,6 +33,8 @@ pub(crate) struct Cascade {
     room: RoomId,
     root: Option<Committed>,
     added: Vec<Committed>,
+    /// Set where agents answer an earlier event again.
+    again: Option<Box<Again>>,
     under_way: Vec<UnderWay>,
     answers: Vec<Answer>,
     /// Of the caller's own event.
@@ -43,6 +45,9 @@ pub(crate) struct Cascade {
     response_metadata: Metadata,
 }
 
+/// An earlier event that is answered again, the room as it is now, and whom it asks.
+type Again = (Arc<RoomEvent>, RoomContext, Vec<Job>);
+
 /// An event whose lanes are not all done with it.
 struct UnderWay {
     event: Arc<RoomEvent>,
@@ -51,10 +56,14 @@ struct UnderWay {
     failed: usize,
     /// Whether it is the event that the caller brought in.
     is_root: bool,
+    /// Whether it was done with before, and is answered again.
+    is_again: bool,
 }
 
 /// What an agent made of an event, not yet committed.
 struct Answer {
+    /// Whether it takes the place of what the agent answered before.
+    is_again: bool,
     trigger: Arc<RoomEvent>,
     /// The room as it was when that was committed.
     context: RoomContext,
@@ -105,6 +114,31 @@ impl Cascade {
             room,
             root: Some(root),
             added,
+            again: None,
+            under_way: Vec::new(),
+            answers: Vec::new(),
+            results: Vec::new(),
+            root_context: None,
+            error: None,
+            response_metadata: Metadata::new(),
+        }
+    }
+
+    /// What follows when the agents of `jobs` answer an earlier event again.
+    pub(crate) fn again(
+        inner: Arc<Inner>,
+        scope: Scope,
+        event: Arc<RoomEvent>,
+        context: RoomContext,
+        jobs: Vec<Job>,
+    ) -> Self {
+        Self {
+            inner,
+            scope,
+            room: event.room_id.clone(),
+            root: None,
+            added: Vec::new(),
+            again: Some(Box::new((event, context, jobs))),
             under_way: Vec::new(),
             answers: Vec::new(),
             results: Vec::new(),
@@ -122,6 +156,10 @@ impl Cascade {
         }
         for added in std::mem::take(&mut self.added) {
             self.start(added, false, &mut queue);
+        }
+        if let Some(again) = self.again.take() {
+            let (event, context, jobs) = *again;
+            self.start_again(event, context, jobs, &mut queue);
         }
         // One delivery that nothing else waits for needs no set of futures.
         while queue.len() == 1 {
@@ -206,12 +244,33 @@ impl Cascade {
             left: jobs.len(),
             failed: 0,
             is_root,
+            is_again: false,
         };
         if under_way.left == 0 {
             self.finish(&under_way);
             return;
         }
         self.under_way.push(under_way);
+        queue.extend(jobs.into_iter().map(Work::Deliver));
+    }
+
+    /// Queues the agents that answer an earlier event again.
+    fn start_again(
+        &mut self,
+        event: Arc<RoomEvent>,
+        context: RoomContext,
+        jobs: Vec<Job>,
+        queue: &mut VecDeque<Work>,
+    ) {
+        self.root_context = Some(context.clone());
+        self.under_way.push(UnderWay {
+            event,
+            context,
+            left: jobs.len(),
+            failed: 0,
+            is_root: true,
+            is_again: true,
+        });
         queue.extend(jobs.into_iter().map(Work::Deliver));
     }
 
@@ -257,7 +316,9 @@ impl Cascade {
             if replied && self.response_metadata.is_empty() {
                 self.response_metadata.clone_from(&output.response_metadata);
             }
+            let is_again = self.under_way.get(at).is_some_and(|it| it.is_again);
             self.answers.push(Answer {
+                is_again,
                 trigger: event,
                 context,
                 order,
@@ -295,8 +356,12 @@ impl Cascade {
             context,
             failed,
             is_root,
+            is_again,
             ..
         } = under_way;
+        if *is_again {
+            return;
+        }
         self.inner.observe::<AfterBroadcast>(context, event);
         if *failed > 0 {
             self.inner
@@ -380,6 +445,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
     let mut error = None;
     for answer in answers {
         let Answer {
+            mut is_again,
             trigger,
             context,
             binding,
@@ -430,10 +496,14 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             let run = AssertUnwindSafe(run).catch_unwind().await;
             let mut outcome = run.unwrap_or_else(|_panic| Err(Error::panicked()));
             if let Some(live) = &live {
-                settle_stream(live, &mut outcome);
+                live::settle(live, &mut outcome);
             }
             match outcome {
                 Ok(Outcome::Committed(reply, added)) => {
+                    if reply.block.is_none() && std::mem::take(&mut is_again) {
+                        let new = Arc::clone(&reply.event);
+                        replay::supersede(inner, scope, &trigger, &new).await;
+                    }
                     committed.push(reply);
                     committed.extend(added);
                 }
@@ -488,30 +558,6 @@ pub(super) fn answer_event(
     event.metadata = reply.metadata;
     event.metadata.merge(response_metadata);
     event
-}
-
-/// Shows those who saw a streamed answer coming what became of it.
-fn settle_stream(live: &Arc<Live>, outcome: &mut Result<Outcome>) {
-    match outcome {
-        Ok(Outcome::Committed(committed, _)) => match &committed.block {
-            Some(block) => live.retract(&block.reason, &block.blocked_by),
-            None => {
-                for job in &mut committed.jobs {
-                    job.live = Some(Arc::clone(live));
-                }
-                let gets_it = |channel: &ChannelId| {
-                    committed
-                        .jobs
-                        .iter()
-                        .any(|job| job.binding.channel_id == *channel)
-                };
-                live.retract_from(|channel| !gets_it(channel), "not_visible", "not_visible");
-            }
-        },
-        Ok(Outcome::Refused(refusal)) => live.retract(refusal.code(), refusal.code()),
-        Ok(Outcome::Repeated(_)) => live.retract("repeated", "repeated"),
-        Err(error) => live.retract(error.code(), error.code()),
-    }
 }
 
 fn failure_event(

@@ -35,7 +35,11 @@ pub enum Refusal {
     RateLimited,
     /// `identity_rejected`: the sender was turned down (RFC §11.2). Nothing is stored.
     IdentityRejected,
-    /// `identity_challenge_sent`: the sender was asked who they are (RFC §11.2). Nothing is stored.
+    /// `trigger_moved`: the message that an agent was to answer again is no longer the one that would be
+    /// answered: it was deleted, or a newer one came. Nothing is stored and nobody asked.
+    TriggerMoved,
+    /// `identity_challenge_sent`: the sender was asked who they are (RFC §11.2). The message is not
+    /// stored; that they were asked is.
     IdentityChallengeSent,
 }
 
@@ -58,6 +62,7 @@ impl Refusal {
             Self::ProcessTimeout => "process_timeout",
             Self::RateLimited => "rate_limited",
             Self::IdentityRejected => "identity_rejected",
+            Self::TriggerMoved => "trigger_moved",
             Self::IdentityChallengeSent => "identity_challenge_sent",
         }
     }

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Scope, announce_created};
+use super::{ObserversDone, Scope, announce_created};
 use crate::channel::Channel;
 use crate::error::{Error, ErrorKind, Result};
-use crate::kit::Inner;
+use crate::hook::{Running, SessionStarted};
+use crate::kit::greeting::hold;
+use crate::kit::session::{self, Opening};
+use crate::kit::{Inner, attach};
 use crate::model::{ChannelId, InboundMessage, OrganizationId, ParticipantId, Room, RoomId};
 use crate::router::RouteRequest;
 use crate::store::RoomSnapshot;
@@ -18,6 +21,8 @@ pub(crate) type RouteKey = (Option<OrganizationId>, ChannelId, ParticipantId);
 /// The room of a message, and what keeps the sender's next message waiting until this one is in.
 pub(super) struct Routed {
     pub(super) room: RoomSnapshot,
+    /// Set where the room was made for this message.
+    pub(super) made: Option<Box<Made>>,
     pub(super) turn: Option<Ticket<RouteKey>>,
 }
 
@@ -28,8 +33,12 @@ pub(super) async fn route(
     channel: &dyn Channel,
 ) -> Result<Routed> {
     if let Some(id) = &message.room_id {
-        let room = named(inner, scope, id).await?;
-        return Ok(Routed { room, turn: None });
+        let (room, made) = named(inner, scope, id, message, channel).await?;
+        return Ok(Routed {
+            room,
+            made,
+            turn: None,
+        });
     }
     let key = (
         scope.0.clone(),
@@ -48,18 +57,28 @@ pub(super) async fn route(
         sender_id: message.sender_id.clone(),
         metadata: message.metadata.clone(),
     };
-    let room = match inner.router.route(&request).await? {
-        Some(id) => named(inner, scope, &id).await?,
-        None => make(inner, new_room(inner, scope, RoomId::generate())).await?,
+    let (room, made) = match inner.router.route(&request).await? {
+        Some(id) => named(inner, scope, &id, message, channel).await?,
+        None => {
+            // Who is turned away leaves no room behind, and nobody is told of one.
+            let stays = inner.identity.is_none();
+            make(inner, scope, RoomId::generate(), message, channel, stays).await?
+        }
     };
-    Ok(Routed { room, turn })
+    Ok(Routed { room, made, turn })
 }
 
 /// The room with this id; made when there is none, not found when it is another organisation's.
-async fn named(inner: &Arc<Inner>, scope: &Scope, id: &RoomId) -> Result<RoomSnapshot> {
+async fn named(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    id: &RoomId,
+    message: &InboundMessage,
+    channel: &dyn Channel,
+) -> Result<Found> {
     let visible = |room: RoomSnapshot| {
         if scope.admits(&room.room) {
-            Ok(room)
+            Ok((room, None))
         } else {
             Err(Error::room_not_found(id))
         }
@@ -68,12 +87,105 @@ async fn named(inner: &Arc<Inner>, scope: &Scope, id: &RoomId) -> Result<RoomSna
         return visible(room);
     }
     check_id(id)?;
-    match make(inner, new_room(inner, scope, id.clone())).await {
+    match make(inner, scope, id.clone(), message, channel, true).await {
         Err(error) if error.kind() == ErrorKind::RoomAlreadyExists => {
             let room = inner.store.room(id).await?;
             visible(room.ok_or_else(|| Error::room_not_found(id))?)
         }
         made => made,
+    }
+}
+
+/// A room, and what it begins with where it was just made.
+type Found = (RoomSnapshot, Option<Box<Made>>);
+
+async fn make(
+    inner: &Arc<Inner>,
+    scope: &Scope,
+    id: RoomId,
+    message: &InboundMessage,
+    channel: &dyn Channel,
+    stays: bool,
+) -> Result<Found> {
+    let channel_type = channel.channel_type();
+    let session = (!session::has_sessions(&channel_type)).then(|| SessionStarted {
+        room_id: id.clone(),
+        channel_id: message.channel_id.clone(),
+        channel_type,
+        participant_id: message.sender_id.clone(),
+        timestamp: inner.clock.now(),
+        session_id: None,
+    });
+    let (running, opening) = if inner.greetings.any() {
+        // Before anybody can find the room, so that no other message is answered before the greeting.
+        let gate = hold(inner, &id);
+        let (running, told) = ObserversDone::new();
+        (Some(running), Some(Opening { gate, told }))
+    } else {
+        (None, None)
+    };
+    let room = store_room(inner, new_room(inner, scope, id)).await?;
+    let mut made = Box::new(Made {
+        inner: Arc::clone(inner),
+        stays,
+        untold: Some((room.clone(), running)),
+        session,
+        opening,
+    });
+    if stays {
+        made.tell();
+    }
+    Ok((room, Some(made)))
+}
+
+/// A room that was made for a message; told of when this is dropped at the latest.
+pub(super) struct Made {
+    inner: Arc<Inner>,
+    /// Whether it stays, whatever becomes of the message.
+    pub(super) stays: bool,
+    untold: Option<(RoomSnapshot, Option<Running>)>,
+    session: Option<SessionStarted>,
+    opening: Option<Opening>,
+}
+
+impl Made {
+    /// Tells of the room and begins its session, where its channel has no sessions of its own. Returns
+    /// the room as it is then.
+    pub(super) async fn begin(mut self, scope: &Scope, room: RoomSnapshot) -> Result<RoomSnapshot> {
+        self.tell();
+        let Some(session) = self.session.take() else {
+            return Ok(room);
+        };
+        let opening = self.opening.take();
+        session::begin_text(&self.inner, scope, session, room, opening).await
+    }
+
+    /// Removes the room again, unless something has happened in it.
+    pub(super) async fn unmake(mut self) -> Result<()> {
+        let Some((room, _)) = &self.untold else {
+            return Ok(());
+        };
+        let id = room.room.id.clone();
+        let _lock = attach::lock_room(&self.inner, &id).await?;
+        let now = self.inner.read(self.inner.store.room(&id)).await?;
+        if now.is_some_and(|now| now.version == room.version) {
+            self.inner.write(self.inner.store.delete_room(&id)).await?;
+            self.inner.hooks.forget_room(&id);
+            self.untold = None;
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self) {
+        if let Some((room, running)) = self.untold.take() {
+            announce_created(&self.inner, &room, running.as_ref());
+        }
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        self.tell();
     }
 }
 
@@ -93,9 +205,10 @@ pub(crate) fn check_id(id: &RoomId) -> Result<()> {
     Ok(())
 }
 
-async fn make(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
+async fn store_room(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
     let room = inner.store.create_room(room).await?;
-    room_created(inner, &room).await;
+    tracing::info!(room_id = %room.room.id, "room created");
+    inner.load_hooks(&room.room).await;
     Ok(room)
 }
 
@@ -103,5 +216,5 @@ async fn make(inner: &Arc<Inner>, room: Room) -> Result<RoomSnapshot> {
 pub(crate) async fn room_created(inner: &Arc<Inner>, room: &RoomSnapshot) {
     tracing::info!(room_id = %room.room.id, "room created");
     inner.load_hooks(&room.room).await;
-    announce_created(inner, room);
+    announce_created(inner, room, None);
 }

@@ -1,8 +1,7 @@
 //! What a running source is given: where its messages go, and when it is to end.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
@@ -13,6 +12,8 @@ use crate::model::{
     SourceHealth, SourceStatus,
 };
 use crate::pipeline::{self, Refusal, Scope};
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::inside::Inside;
 use crate::sync::lock;
 
@@ -127,6 +128,7 @@ impl SourceEmitter {
             {
                 let mut health = lock(&shared.health);
                 health.messages_received = health.messages_received.saturating_add(1);
+                health.failures = 0;
                 health.last_message_at = Some(running.clock.now());
                 health.failures = 0;
             }

@@ -129,6 +129,20 @@ impl RoomCommit {
             owed: Vec::new(),
         }
     }
+
+    /// Whether it would change nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.event.is_none()
+            && self.edited.is_none()
+            && self.speaker.is_none()
+            && self.idempotency.is_none()
+            && self.room.is_none()
+            && self.bindings.is_empty()
+            && self.participants.is_empty()
+            && self.tasks.is_empty()
+            && self.observations.is_empty()
+            && self.owed.is_empty()
+    }
 }
 
 /// Somebody who spoke in a room over a channel (RFC §5.5).

@@ -3,13 +3,17 @@
 pub(crate) mod guard;
 pub(crate) mod inside;
 mod lock;
+mod primitives;
 pub(crate) mod queue;
 mod realtime;
 pub(crate) mod tasks;
 
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::PoisonError;
 
 pub use lock::{FencingToken, InProcessLocks, RoomLock, RoomLockManager};
+pub(crate) use primitives::{
+    AtomicWaker, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic,
+};
 pub use realtime::{EphemeralHandler, InProcessRealtime, RealtimeBackend};
 
 /// Locks a mutex whose data stays whole even where a holder panicked.

@@ -7,14 +7,13 @@ use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::future::poll_fn;
 use std::hash::{BuildHasher, Hash};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::Poll;
 
 use foldhash::fast::RandomState;
-use futures_util::task::AtomicWaker;
 
-use super::lock;
+use super::atomic::{AtomicBool, Ordering};
+use super::{AtomicWaker, Mutex, lock};
 
 /// How many independent maps the keys are spread over; a power of two.
 const SHARDS: usize = 32;
@@ -200,7 +199,7 @@ impl<K: Eq + Hash + Clone> fmt::Debug for Ticket<K> {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(roomkit_shuttle)))]
 mod tests {
     use super::*;
     use futures_util::FutureExt;

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::FutureExt;
@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::lock;
+use super::{Mutex, lock};
 use crate::error::Result;
 use crate::model::{EphemeralEvent, RoomId, SubscriptionId};
 

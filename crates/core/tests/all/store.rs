@@ -1,15 +1,20 @@
 //! The memory store: what every store promises, and what it alone does.
 
+use std::error::Error as _;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
 use chrono::{DateTime, Utc};
 use roomkit_core::model::{
     ChannelBinding, ChannelCategory, ChannelType, EventSource, Room, RoomEvent, TextContent,
 };
 use roomkit_core::store::{
-    BindingChange, ConversationStore, MemoryStore, RoomCommit, RoomStore, Speaker,
+    BindingChange, ConversationStore, MemoryStore, RoomCommit, RoomStore, Speaker, export_room,
+    import_room,
 };
 use roomkit_testkit::store::TestStore;
+use tokio::io::{AsyncRead, AsyncWrite, BufReader, ReadBuf};
 
 async fn make_store() -> TestStore {
     TestStore::new(Arc::new(MemoryStore::new()))
@@ -78,4 +83,56 @@ async fn rooms_of_a_channel_are_not_counted_to_give_two() {
     }
     let seconds = started.elapsed().as_secs();
     assert!(seconds < 5, "{seconds} s, a hundredth of one is plenty");
+}
+
+/// Reads a few bytes and then fails, and writes none.
+struct Broken(&'static [u8]);
+
+impl AsyncRead for Broken {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        if self.0.is_empty() {
+            return Poll::Ready(Err(std::io::Error::other("the disk is gone")));
+        }
+        buffer.put_slice(std::mem::take(&mut self.0));
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Broken {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+        _bytes: &[u8],
+    ) -> Poll<std::io::Result<usize>> {
+        Poll::Ready(Err(std::io::Error::other("the disk is full")))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn an_export_or_import_that_cannot_go_on_says_why() {
+    let store = MemoryStore::new();
+    store.create_room(Room::new("r", now())).await.unwrap();
+    let error = export_room(&store, &"r".into(), &mut Broken(b"")).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), "store_failed");
+    assert_eq!(error.source().unwrap().to_string(), "the disk is full");
+
+    let other = MemoryStore::new();
+    let input = BufReader::new(Broken(b"{\"ki"));
+    let error = import_room(&other, input).await.unwrap_err();
+    assert_eq!(error.code(), "store_failed");
+    assert_eq!(error.message(), "line 1 cannot be read");
+    assert!(other.room(&"r".into()).await.unwrap().is_none());
 }

@@ -276,7 +276,12 @@ impl PostgresConfig {
     /// that anybody put into `public` would be called where it fits its arguments better.
     pub(crate) fn statement_options(&self) -> Result<PgConnectOptions> {
         let options = self.connect_options()?;
-        Ok(options.options([("search_path", "pg_catalog, pg_temp")]))
+        Ok(options.options([
+            ("search_path", "pg_catalog, pg_temp"),
+            // Every statement goes by an index of its own: it is planned once in a connection. Left to
+            // choose, the server plans some of them anew at each call where a table is large.
+            ("plan_cache_mode", "force_generic_plan"),
+        ]))
     }
 
     /// What connections are made with.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use roomkit_core::hook::HookTrigger;
 use roomkit_core::model::{AgentResponsePolicy, ChannelType, EphemeralEvent, Identity, RoomId};
@@ -10,11 +11,12 @@ use roomkit_core::{Error, RoomKit, RoomOptions};
 use super::clock::ScenarioClock;
 use super::error::ConformanceError;
 use super::hooks;
+use super::identity;
 use super::pieces;
 use super::run::attach;
 use super::scenario::{ChannelSpec, Kind, RoomSpec, Scenario};
 use crate::sync::Log;
-use crate::{MockChannel, MockIdentityResolver, ScriptRule, ScriptedAgent};
+use crate::{MockChannel, ScriptRule, ScriptedAgent};
 
 /// A kit and what it shows to the outside.
 #[derive(Debug)]
@@ -50,19 +52,31 @@ pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError
     if let Some(policy) = policy {
         builder = builder.agent_response_policy(policy);
     }
-    if let Some(identities) = &scenario.kit.identities {
-        let resolver = identities
-            .iter()
-            .fold(MockIdentityResolver::new(), |resolver, (address, id)| {
-                resolver.knows(address.as_str(), Identity::new(id.clone()))
-            });
+    if let Some(resolver) = identity::resolver(&scenario.kit) {
         builder = builder.identity(Arc::new(resolver));
+    }
+    if scenario.kit.stored_identities {
+        builder = builder.stored_identities();
+    }
+    if let Some(types) = &scenario.kit.identity_channel_types {
+        builder = builder.identity_channel_types(types.iter().cloned());
+    }
+    if let Some(timeout) = scenario.kit.identity_timeout {
+        let timeout = Duration::try_from_secs_f64(timeout)
+            .map_err(|error| ConformanceError::malformed(format!("identity_timeout: {error}")))?;
+        builder = builder.identity_timeout(timeout);
     }
     if scenario.kit.timer_sweeper == Some(false) {
         builder = builder.without_timer_sweeper();
     }
     if let Some(limit) = &scenario.kit.inbound_rate_limit {
         builder = builder.inbound_rate_limit(limit.clone());
+    }
+    if let Some(limit) = &scenario.kit.organization_rate_limit {
+        builder = builder.organization_rate_limit(limit.clone());
+    }
+    if let Some(policy) = &scenario.kit.persistence_policy {
+        builder = builder.persistence_policy(policy.clone());
     }
     let mut stage = Stage {
         kit: builder.build().map_err(failed("the kit"))?,
@@ -146,7 +160,7 @@ impl Stage {
             if (hooks::trigger_of(spec)? == HookTrigger::OnRoomCreated) != for_creation {
                 continue;
             }
-            let hook = hooks::make(spec, &self.hooks)?;
+            let hook = hooks::make(spec, &self.hooks, &self.kit.downgrade())?;
             let Some(room) = &spec.room else {
                 self.kit.add_hook(hook);
                 continue;
@@ -174,7 +188,10 @@ impl Stage {
             .id(spec.id.clone())
             .timers(spec.timers.clone().unwrap_or_default())
             .metadata(spec.metadata.clone());
-        let created = self.kit.create_room(options).await;
+        let created = match &spec.organization {
+            Some(organization) => self.kit.org(organization).create_room(options).await,
+            None => self.kit.create_room(options).await,
+        };
         created
             .map(drop)
             .map_err(failed(format!("room {}", spec.id)))
@@ -182,8 +199,9 @@ impl Stage {
 }
 
 fn transport(spec: &ChannelSpec) -> Result<MockChannel, ConformanceError> {
-    if spec.script.is_some() {
-        return Err(wrong(spec, "`script` is for agents"));
+    if spec.script.is_some() || spec.greeting.is_some() || spec.greets_by_itself.is_some() {
+        let problem = "`script`, `greeting` and `greets_by_itself` are for agents";
+        return Err(wrong(spec, problem));
     }
     let mut builder = MockChannel::builder(spec.id.clone());
     if let Some(channel_type) = &spec.channel_type {
@@ -229,6 +247,12 @@ fn agent(spec: &ChannelSpec) -> Result<ScriptedAgent, ConformanceError> {
         return Err(wrong(spec, problem));
     }
     let mut builder = ScriptedAgent::builder(spec.id.clone());
+    if let Some(text) = &spec.greeting {
+        builder = builder.greeting(text);
+    }
+    if let Some(by_itself) = spec.greets_by_itself {
+        builder = builder.greets_by_itself(by_itself);
+    }
     for rule in spec.script.iter().flatten() {
         let mut made = match rule.on.as_str() {
             "*" => ScriptRule::any(),

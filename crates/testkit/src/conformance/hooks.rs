@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use regex::Regex;
-use roomkit_core::EventDraft;
 use roomkit_core::hook::{
-    self, BeforeBroadcast, Hook, HookOptions, HookResult, HookTrigger, InjectedEvent,
+    self, BeforeBroadcast, Hook, HookOptions, HookResult, HookTrigger, IdentityDecision,
+    InjectedEvent,
 };
-use roomkit_core::model::{EventContent, Metadata, RoomEvent};
+use roomkit_core::model::{ChannelId, EventContent, Metadata, RoomEvent};
+use roomkit_core::{EventDraft, WeakKit};
 
 use super::error::ConformanceError;
+use super::identity;
 use super::scenario::{ActionName, Execution, HookSpec, InjectSpec, When};
 use crate::body::body_of;
 use crate::sync::Log;
@@ -17,26 +19,29 @@ use crate::sync::Log;
 /// A hook that failed because its scenario says so.
 #[derive(Debug, thiserror::Error)]
 #[error("the scenario lets this hook fail")]
-struct Raised;
+pub(super) struct Raised;
 
 /// What a hook does, whatever its trigger.
 #[derive(Debug, Clone)]
-struct Behaviour {
+pub(super) struct Behaviour {
     name: String,
     when: When,
-    action: Action,
+    pub(super) action: Action,
     inject: Vec<InjectSpec>,
     ran: Log<String>,
+    kit: WeakKit,
 }
 
 #[derive(Debug, Clone)]
-enum Action {
+pub(super) enum Action {
     Allow,
     Block(String),
     Replace(Regex, String),
     SetMetadata(Metadata),
     Raise,
     Sleep(Duration),
+    AttachChannel(ChannelId),
+    Decide(Box<IdentityDecision>),
 }
 
 /// The trigger of a hook that names none is before the broadcast.
@@ -48,7 +53,11 @@ pub(super) fn trigger_of(spec: &HookSpec) -> Result<HookTrigger, ConformanceErro
 }
 
 /// Makes a hook that notes its name in `ran` whenever its `when` matches.
-pub(super) fn make(spec: &HookSpec, ran: &Log<String>) -> Result<Hook, ConformanceError> {
+pub(super) fn make(
+    spec: &HookSpec,
+    ran: &Log<String>,
+    kit: &WeakKit,
+) -> Result<Hook, ConformanceError> {
     let trigger = trigger_of(spec)?;
     let behaviour = Behaviour {
         name: spec.name.clone(),
@@ -56,10 +65,30 @@ pub(super) fn make(spec: &HookSpec, ran: &Log<String>) -> Result<Hook, Conforman
         action: action(spec)?,
         inject: spec.inject.clone().unwrap_or_default(),
         ran: ran.clone(),
+        kit: kit.clone(),
     };
     let mut options = options(spec)?;
-    let decides =
-        trigger == HookTrigger::BeforeBroadcast && spec.execution != Some(Execution::Async);
+    let observes = spec.execution == Some(Execution::Async);
+    let is_about_senders = matches!(
+        trigger,
+        HookTrigger::OnIdentityAmbiguous | HookTrigger::OnIdentityUnknown
+    );
+    let fits = match &behaviour.action {
+        Action::Allow | Action::Raise | Action::Sleep(_) => true,
+        Action::Block(_)
+        | Action::Replace(..)
+        | Action::SetMetadata(_)
+        | Action::AttachChannel(_) => !is_about_senders,
+        Action::Decide(_) => is_about_senders && !observes,
+    };
+    let injects = is_about_senders && !behaviour.inject.is_empty();
+    if !fits || (injects && !matches!(behaviour.action, Action::Decide(_))) {
+        return Err(wrong(spec, format!("`{trigger}` has no such action")));
+    }
+    let decides = trigger == HookTrigger::BeforeBroadcast && !observes;
+    if decides && spec.action == ActionName::AttachChannel {
+        return Err(wrong(spec, "`attach_channel` is for hooks that look on"));
+    }
     if spec.hold_streams {
         if !decides {
             return Err(wrong(spec, "`hold_streams` is for hooks that decide"));
@@ -76,7 +105,8 @@ pub(super) fn make(spec: &HookSpec, ran: &Log<String>) -> Result<Hook, Conforman
             },
         ));
     }
-    observer(trigger, options, behaviour)
+    identity::hook(trigger, observes, options.clone(), behaviour.clone())
+        .or_else(|| observer(trigger, options, behaviour))
         .ok_or_else(|| wrong(spec, format!("trigger `{trigger}` carries no event")))
 }
 
@@ -97,12 +127,19 @@ fn observer(trigger: HookTrigger, options: HookOptions, behaviour: Behaviour) ->
             }
         };
     }
-    if trigger == HookTrigger::OnDeliveryStatus {
-        let hook = move |_status, _context| {
-            behaviour.ran.push(behaviour.name.clone());
-            async {}
+    macro_rules! noting {
+        ($point:ident) => {
+            Some(Hook::observer(hook::$point, options, move |_, _context| {
+                behaviour.ran.push(behaviour.name.clone());
+                async {}
+            }))
         };
-        return Some(Hook::observer(hook::OnDeliveryStatus, options, hook));
+    }
+    match trigger {
+        HookTrigger::OnDeliveryStatus => return noting!(OnDeliveryStatus),
+        HookTrigger::OnFeedback => return noting!(OnFeedback),
+        HookTrigger::OnSessionStarted => return noting!(OnSessionStarted),
+        _ => {}
     }
     points! {
         BeforeBroadcast, AfterBroadcast, OnEventUpdated, OnEventDeleted,
@@ -120,12 +157,17 @@ fn observer(trigger: HookTrigger, options: HookOptions, behaviour: Behaviour) ->
 }
 
 impl Behaviour {
-    /// Whether the hook is concerned; notes its name where it is.
-    fn enter(&self, event: &RoomEvent) -> bool {
+    /// Whether the hook is concerned.
+    pub(super) fn concerns(&self, event: &RoomEvent) -> bool {
         let body = self.when.body_contains.as_ref();
         let source = self.when.source.as_ref();
-        let concerned = body.is_none_or(|words| body_of(&event.content).contains(words.as_str()))
-            && source.is_none_or(|channel| event.source.channel_id == *channel);
+        body.is_none_or(|words| body_of(&event.content).contains(words.as_str()))
+            && source.is_none_or(|channel| event.source.channel_id == *channel)
+    }
+
+    /// Whether the hook is concerned; notes its name where it is.
+    fn enter(&self, event: &RoomEvent) -> bool {
+        let concerned = self.concerns(event);
         if concerned {
             self.ran.push(self.name.clone());
         }
@@ -137,7 +179,7 @@ impl Behaviour {
             return Ok(HookResult::allow());
         }
         let result = match &self.action {
-            Action::Allow => HookResult::allow(),
+            Action::Allow | Action::Decide(_) => HookResult::allow(),
             Action::Block(reason) => HookResult::block(reason),
             Action::Replace(pattern, with) => match draft.text() {
                 None => HookResult::allow(),
@@ -154,6 +196,7 @@ impl Behaviour {
                 HookResult::modify(draft)
             }
             Action::Raise => return Err(Raised),
+            Action::AttachChannel(_) => HookResult::allow(),
             Action::Sleep(duration) => {
                 tokio::time::sleep(*duration).await;
                 HookResult::allow()
@@ -166,15 +209,25 @@ impl Behaviour {
     }
 
     /// As a hook that only looks on: it can take its time and fail, and decides nothing.
-    async fn look(&self, event: &RoomEvent) -> Result<(), Raised> {
+    pub(super) async fn look(&self, event: &RoomEvent) -> Result<(), Raised> {
         if self.enter(event) {
             match &self.action {
                 Action::Raise => return Err(Raised),
                 Action::Sleep(duration) => tokio::time::sleep(*duration).await,
+                Action::AttachChannel(channel) => self.attach(event, channel).await,
                 _ => {}
             }
         }
         Ok(())
+    }
+}
+
+impl Behaviour {
+    /// Attaches a channel to the room of the event; where that fails it is not attached.
+    async fn attach(&self, event: &RoomEvent, channel: &ChannelId) {
+        if let Some(kit) = self.kit.upgrade() {
+            let _ = kit.attach_channel(&event.room_id, channel).await;
+        }
     }
 }
 
@@ -203,6 +256,10 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
         ("value", spec.value.is_some()),
         ("seconds", spec.seconds.is_some()),
         ("inject", spec.inject.is_some()),
+        ("channel", spec.channel.is_some()),
+        ("identity", spec.identity.is_some()),
+        ("candidates", spec.candidates.is_some()),
+        ("display_name", spec.display_name.is_some()),
     ];
     let allowed: &[&str] = match spec.action {
         ActionName::Allow => &["inject"],
@@ -210,7 +267,12 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
         ActionName::Replace => &["pattern", "with", "inject"],
         ActionName::SetMetadata => &["metadata", "key", "value", "inject"],
         ActionName::Raise => &[],
+        ActionName::AttachChannel => &["channel"],
         ActionName::Sleep => &["seconds", "inject"],
+        ActionName::Resolve | ActionName::Create => &["identity"],
+        ActionName::Pending => &["candidates", "display_name"],
+        ActionName::Challenge => &["inject"],
+        ActionName::Reject => &["reason"],
     };
     let stray = given
         .iter()
@@ -221,8 +283,10 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
             format!("`{key}` means nothing for this action"),
         ));
     }
+    if let Some(decision) = identity::decision(spec)? {
+        return Ok(Action::Decide(Box::new(decision)));
+    }
     Ok(match spec.action {
-        ActionName::Allow => Action::Allow,
         ActionName::Raise => Action::Raise,
         ActionName::Block => {
             Action::Block(required(spec, "reason", spec.reason.as_deref())?.to_owned())
@@ -234,10 +298,14 @@ fn action(spec: &HookSpec) -> Result<Action, ConformanceError> {
             Action::Replace(pattern, replacement(with))
         }
         ActionName::SetMetadata => Action::SetMetadata(metadata(spec)?),
+        ActionName::AttachChannel => {
+            Action::AttachChannel(required(spec, "channel", spec.channel.as_ref())?.clone())
+        }
         ActionName::Sleep => {
             let time = *required(spec, "seconds", spec.seconds.as_ref())?;
             Action::Sleep(seconds(spec, "seconds", time)?)
         }
+        _ => Action::Allow,
     })
 }
 
@@ -287,7 +355,7 @@ fn replacement(python: &str) -> String {
     text
 }
 
-fn required<'a, T: ?Sized>(
+pub(super) fn required<'a, T: ?Sized>(
     spec: &HookSpec,
     key: &str,
     value: Option<&'a T>,
@@ -299,7 +367,7 @@ fn seconds(spec: &HookSpec, key: &str, value: f64) -> Result<Duration, Conforman
     Duration::try_from_secs_f64(value).map_err(|error| wrong(spec, format!("`{key}`: {error}")))
 }
 
-fn wrong(spec: &HookSpec, problem: impl std::fmt::Display) -> ConformanceError {
+pub(super) fn wrong(spec: &HookSpec, problem: impl std::fmt::Display) -> ConformanceError {
     ConformanceError::malformed(format!("hook `{}`: {problem}", spec.name))
 }
 

@@ -14,6 +14,7 @@
 //! # Ok::<(), roomkit_testkit::conformance::ConformanceError>(())
 //! ```
 
+mod answers;
 mod build;
 mod clock;
 mod compare;
@@ -23,6 +24,7 @@ mod error;
 mod events;
 mod frames;
 mod hooks;
+mod identity;
 mod normal;
 mod people;
 mod pieces;
@@ -32,6 +34,7 @@ mod run;
 mod scenario;
 mod self_check;
 mod shape;
+mod sources;
 mod strict;
 mod trace;
 mod turns;

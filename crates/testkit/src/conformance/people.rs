@@ -78,6 +78,7 @@ fn show(person: &Participant) -> Value {
         "status": person.status,
         "identification": person.identification,
         "identity": person.identity_id,
+        "candidates": person.candidates,
         "channels": person.connected_via,
     })
 }

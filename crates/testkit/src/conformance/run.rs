@@ -206,6 +206,9 @@ impl Stage {
             | Step::SetMemberRole(_)
             | Step::ResolveParticipant(_)
             | Step::Participants(_) => return self.people(step).await,
+            Step::SaveIdentity(_) | Step::LinkAddress(_) | Step::IdentitiesByAddress(_) => {
+                return self.identities(step).await;
+            }
             Step::MarkRead(_)
             | Step::MarkAllRead(_)
             | Step::Unread(_)
@@ -213,6 +216,14 @@ impl Stage {
             | Step::TopLevel(_)
             | Step::UpdateEvent(_)
             | Step::DeleteEvent(_) => return self.events(step).await,
+            Step::RegenerateResponse(_)
+            | Step::RegenerateTarget(_)
+            | Step::SubmitFeedback(_)
+            | Step::SendGreeting(_)
+            | Step::SessionStarted(_) => return self.answers(step).await,
+            Step::AttachSource(_) | Step::DetachSource(_) | Step::SourceHealth(_) => {
+                return self.sources(step).await;
+            }
         }
         Ok(None)
     }
@@ -238,7 +249,10 @@ impl Stage {
             message.parent_event_id = Some(self.event_at(&room, parent).await?);
         }
         message.metadata = spec.metadata.clone();
-        let result = self.kit.process_inbound(message).await?;
+        let result = match &spec.organization {
+            Some(id) => self.kit.org(id.clone()).process_inbound(message).await?,
+            None => self.kit.process_inbound(message).await?,
+        };
         Ok(json!({ "blocked": result.blocked, "reason": result.reason }))
     }
 
@@ -349,7 +363,7 @@ pub(super) async fn attach(
     Ok(())
 }
 
-fn seconds(key: &str, value: f64) -> Result<Duration, String> {
+pub(super) fn seconds(key: &str, value: f64) -> Result<Duration, String> {
     Duration::try_from_secs_f64(value).map_err(|error| format!("{key}: {error}"))
 }
 

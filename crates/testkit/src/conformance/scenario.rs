@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 
 use roomkit_core::model::{
     Access, AgentResponsePolicy, ChannelCapabilities, ChannelDirection, ChannelId, ChannelType,
-    EphemeralEventType, EventType, IdentityId, Metadata, ParticipantId, ParticipantRole, RateLimit,
-    RetryPolicy, RoomId, RoomTimers, Visibility,
+    EphemeralEventType, EventType, Identity, IdentityId, Metadata, OrganizationId, ParticipantId,
+    ParticipantRole, PersistencePolicy, RateLimit, RetryPolicy, RoomId, RoomTimers, Visibility,
 };
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::answers::{FeedbackSpec, GreetingSpec, RegenerateSpec, SessionSpec};
 use super::content::Content;
 use super::error::ConformanceError;
+use super::identity::{AnswerSpec, IdentitiesByAddress, LinkAddress, SaveIdentity};
 use super::pieces::PieceSpec;
 use super::shape;
+use super::sources::{AttachSourceSpec, OfSource};
 use super::strict;
 
 /// A scenario: a kit, what happens to it, and the trace that this leaves.
@@ -54,9 +57,20 @@ pub(super) struct Kit {
     pub(super) agent_response_policy: Option<AgentResponsePolicy>,
     /// Who is behind an address; with it the kit has a resolver.
     pub(super) identities: Option<BTreeMap<String, IdentityId>>,
+    /// What that resolver answers about further senders.
+    pub(super) senders: Option<BTreeMap<String, AnswerSpec>>,
+    #[serde(default)]
+    pub(super) stored_identities: bool,
+    pub(super) identity_channel_types: Option<Vec<ChannelType>>,
+    /// In seconds.
+    pub(super) identity_timeout: Option<f64>,
     pub(super) timer_sweeper: Option<bool>,
     #[serde(default, deserialize_with = "strict::optional")]
     pub(super) inbound_rate_limit: Option<RateLimit>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) organization_rate_limit: Option<RateLimit>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) persistence_policy: Option<PersistencePolicy>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -77,6 +91,8 @@ pub(super) struct ChannelSpec {
     #[serde(default)]
     pub(super) provider_ids: bool,
     pub(super) script: Option<Vec<RuleSpec>>,
+    pub(super) greeting: Option<String>,
+    pub(super) greets_by_itself: Option<bool>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -126,6 +142,12 @@ pub(super) struct HookSpec {
     pub(super) key: Option<String>,
     pub(super) value: Option<Value>,
     pub(super) seconds: Option<f64>,
+    pub(super) channel: Option<ChannelId>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) identity: Option<Identity>,
+    #[serde(default, deserialize_with = "strict::optional")]
+    pub(super) candidates: Option<Vec<Identity>>,
+    pub(super) display_name: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -144,6 +166,12 @@ pub(super) enum ActionName {
     SetMetadata,
     Raise,
     Sleep,
+    AttachChannel,
+    Resolve,
+    Pending,
+    Challenge,
+    Reject,
+    Create,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -165,6 +193,7 @@ pub(super) struct InjectSpec {
 #[serde(deny_unknown_fields)]
 pub(super) struct RoomSpec {
     pub(super) id: RoomId,
+    pub(super) organization: Option<OrganizationId>,
     #[serde(default)]
     pub(super) metadata: Metadata,
     #[serde(default, deserialize_with = "strict::optional")]
@@ -233,6 +262,9 @@ pub(super) enum Step {
     SetMemberRole(SetMemberRole),
     ResolveParticipant(ResolveParticipant),
     Participants(OfRoom),
+    SaveIdentity(SaveIdentity),
+    LinkAddress(LinkAddress),
+    IdentitiesByAddress(IdentitiesByAddress),
     MarkRead(OfReading),
     MarkAllRead(OfChannel),
     Unread(OfChannel),
@@ -240,6 +272,14 @@ pub(super) enum Step {
     TopLevel(OfRoom),
     UpdateEvent(UpdateEvent),
     DeleteEvent(DeleteEvent),
+    RegenerateResponse(RegenerateSpec),
+    RegenerateTarget(OfRoom),
+    SubmitFeedback(FeedbackSpec),
+    SendGreeting(GreetingSpec),
+    SessionStarted(SessionSpec),
+    AttachSource(AttachSourceSpec),
+    DetachSource(OfSource),
+    SourceHealth(OfSource),
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -248,6 +288,7 @@ pub(super) struct Inbound {
     pub(super) channel: ChannelId,
     pub(super) sender: String,
     pub(super) room: Option<RoomId>,
+    pub(super) organization: Option<OrganizationId>,
     pub(super) content: Content,
     pub(super) event_type: Option<EventType>,
     pub(super) idempotency_key: Option<String>,

@@ -56,6 +56,15 @@ shape!(ResultShape {
     told: Value,
     index: Value,
     items: Vec<ResultShape>,
+    category: Value,
+    channel: Value,
+    content: Value,
+    confidence: Value,
+    participant: Value,
+    failures: Value,
+    messages: Value,
+    addresses: Vec<Value>,
+    identities: Vec<Value>,
 });
 
 shape!(PersonShape {
@@ -65,6 +74,7 @@ shape!(PersonShape {
     status: Value,
     identification: Value,
     identity: Value,
+    candidates: Vec<Value>,
     channels: Vec<Value>,
 });
 
@@ -115,6 +125,7 @@ shape!(EntryShape {
     visibility: Value,
     addressed_to: Value,
     parent: Value,
+    superseded_by: Value,
     content: serde_json::Map<String, Value>,
     metadata: serde_json::Map<String, Value>,
 });

@@ -129,6 +129,7 @@ fn show_event(event: &RoomEvent, indexes: &Indexes) -> Value {
         "visibility": event.visibility,
         "addressed_to": event.addressed_to,
         "parent": event.parent_event_id.as_ref().map(|id| shown_by_index(id.as_str(), indexes)),
+        "superseded_by": event.superseded_by().map(|id| shown_by_index(id.as_str(), indexes)),
         "content": show_content(&event.content, indexes),
         "metadata": event.metadata,
     })

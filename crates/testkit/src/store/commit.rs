@@ -252,6 +252,26 @@ pub async fn an_edit_is_a_new_version_at_the_same_place(mut test: TestStore) {
     assert_eq!(snapshot(store, "r").await.version, 5);
 }
 
+pub async fn an_outcome_and_a_speaker_hold_without_their_event(mut test: TestStore) {
+    test = with_rooms(test, &["r"]).await;
+    let before = snapshot(&**test.store(), "r").await;
+    let mut passing = RoomCommit::new("r".into(), Some(before.version), now());
+    passing.idempotency = Some(outcome("key", &"passed".into()));
+    passing.speaker = Some(speaker("alice", "alice", "sms"));
+    test.store().commit(passing.clone().into()).await.unwrap();
+    test.reopen().await;
+    let store = &**test.store();
+    let stored = store.idempotent_outcome(&"r".into(), "key").await.unwrap();
+    assert_eq!(stored.unwrap().event_id, "passed");
+    let people = store.participants(&"r".into()).await.unwrap();
+    assert_eq!(people.len(), 1);
+    let after = snapshot(store, "r").await;
+    assert_eq!(after.room.latest_index, None);
+    assert_eq!(after.room.event_count, 0);
+    passing.expected_version = Some(after.version);
+    assert_eq!(refused(store, passing).await, ErrorKind::VersionConflict);
+}
+
 pub async fn a_key_is_taken_in_its_room_alone(mut test: TestStore) {
     test = with_rooms(test, &["r", "s"]).await;
     let store = &**test.store();

@@ -151,6 +151,7 @@ macro_rules! __store_tests {
             a_batch_with_two_parts_of_one_room_is_refused_whole
             effects_alone_change_no_version
             an_edit_is_a_new_version_at_the_same_place
+            an_outcome_and_a_speaker_hold_without_their_event
             a_key_is_taken_in_its_room_alone
             what_is_passed_in_and_handed_out_is_owned_by_its_holder
             an_event_keeps_every_field

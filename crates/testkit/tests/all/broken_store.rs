@@ -35,6 +35,7 @@ enum Fault {
     IgnoresTheVersion,
     IgnoresTheFence,
     IgnoresTheKey,
+    IgnoresTheKeyOfNoEvent,
     CommitsPartByPart,
     LosesTheSpeaker,
     LosesTasks,
@@ -67,7 +68,7 @@ enum Fault {
 }
 
 impl Fault {
-    const ALL: [Self; 38] = [
+    const ALL: [Self; 39] = [
         Self::TakesAnIdAgain,
         Self::ListsRoomsByNothing,
         Self::IgnoresTheRoomFilter,
@@ -77,6 +78,7 @@ impl Fault {
         Self::IgnoresTheVersion,
         Self::IgnoresTheFence,
         Self::IgnoresTheKey,
+        Self::IgnoresTheKeyOfNoEvent,
         Self::CommitsPartByPart,
         Self::LosesTheSpeaker,
         Self::LosesTasks,
@@ -152,6 +154,7 @@ impl BrokenStore {
             Fault::LosesTheEdit => part.edited = None,
             Fault::LosesBindings => part.bindings.truncate(1),
             Fault::IgnoresTheKey => part.idempotency = None,
+            Fault::IgnoresTheKeyOfNoEvent if part.event.is_none() => part.idempotency = None,
             Fault::LosesTheRawPayload => {
                 if let Some(event) = &mut part.event {
                     Arc::make_mut(event).source.raw_payload = Default::default();

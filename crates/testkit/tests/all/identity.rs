@@ -51,3 +51,22 @@ async fn it_knows_nobody_unless_told() {
     let message = InboundMessage::text("sms", "+1", "hi").in_room("r");
     assert!(!kit.process_inbound(message).await.unwrap().blocked);
 }
+
+#[tokio::test(start_paused = true)]
+async fn it_fails_and_hangs_when_it_is_told_to() {
+    let resolver = MockIdentityResolver::new().fails("+1").hangs("+2");
+    let kit = RoomKit::builder()
+        .identity(Arc::new(resolver.clone()))
+        .build()
+        .unwrap();
+    let kit = room_with(kit, vec![Box::new(MockChannel::new("sms"))]).await;
+    let started = tokio::time::Instant::now();
+    let mut seconds = Vec::new();
+    for sender in ["+1", "+2"] {
+        let message = InboundMessage::text("sms", sender, "hi").in_room("r");
+        assert!(!kit.process_inbound(message).await.unwrap().blocked);
+        seconds.push(started.elapsed().as_secs());
+    }
+    assert_eq!(seconds, [0, 10]);
+    assert_eq!(resolver.asked(), ["+1", "+2"]);
+}

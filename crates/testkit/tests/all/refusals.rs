@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 fn scenario() -> Value {
     json!({
         "name": "s",
-        "kit": {"max_chain_depth": 3},
+        "kit": {"max_chain_depth": 3, "organization_rate_limit": {"max_per_second": 1},
+            "persistence_policy": {"exclude_types": ["typing"]}},
         "channels": [
             {"id": "ws", "capabilities": {"max_length": 5, "overflow": "split"}},
             {"id": "bot", "kind": "agent", "script": [{"on": "*", "reply": "hi"}, {"on": "x",
@@ -25,6 +26,11 @@ fn scenario() -> Value {
             {"cancel_answer": {"room": "r", "agent": "bot"}},
             {"inbound": {"channel": "ws", "sender": "a", "content": {"type": "text", "body": "x"},
                 "meanwhile": [{"after": 1, "step": {"settle": {"seconds": 1}}}]}},
+            {"attach_source": {"channel": "ws", "runs": [{"emit": [{"sender": "a", "body": "x"}], "end": "stop"}]}},
+            {"regenerate_response": {"room": "r"}},
+            {"submit_feedback": {"room": "r", "rating": 1}},
+            {"send_greeting": {"room": "r"}},
+            {"session_started": {"room": "r", "channel": "ws", "participant": "a"}},
         ],
         "expect": {
             "results": [{"blocked": true}],
@@ -47,6 +53,8 @@ fn a_key_that_is_not_known_is_named() {
     let places = [
         "",
         "/kit",
+        "/kit/organization_rate_limit",
+        "/kit/persistence_policy",
         "/channels/0",
         "/channels/0/capabilities",
         "/channels/1",
@@ -67,6 +75,13 @@ fn a_key_that_is_not_known_is_named() {
         "/steps/3/cancel_answer",
         "/steps/4/inbound/meanwhile/0",
         "/steps/4/inbound/meanwhile/0/step/settle",
+        "/steps/5/attach_source",
+        "/steps/5/attach_source/runs/0",
+        "/steps/5/attach_source/runs/0/emit/0",
+        "/steps/6/regenerate_response",
+        "/steps/7/submit_feedback",
+        "/steps/8/send_greeting",
+        "/steps/9/session_started",
         "/expect",
         "/expect/results/0",
         "/expect/deliveries/ws/0",

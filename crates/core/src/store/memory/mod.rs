@@ -11,7 +11,6 @@ mod work;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt;
 use std::hash::BuildHasher;
-use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 use chrono::{DateTime, Utc};
@@ -24,6 +23,7 @@ use crate::model::{
     ChannelId, ChannelType, Identity, IdentityId, OrganizationId, ParticipantId, RoomId,
 };
 use crate::sync::lock;
+use crate::sync::{Mutex, MutexGuard};
 
 /// How many independent maps the rooms are spread over.
 const SHARDS: usize = 64;

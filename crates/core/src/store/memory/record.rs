@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::Hash;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use foldhash::fast::RandomState;
@@ -17,6 +17,7 @@ use crate::store::{
     BindingChange, IdempotentOutcome, OwedDelivery, RoomCommit, RoomHead, RoomSnapshot, RoomUpdate,
     Speaker,
 };
+use crate::sync::Mutex;
 use crate::sync::{FencingToken, lock};
 
 pub(super) struct RoomRecord {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::agent::{Agent, BoxError};
@@ -10,6 +10,7 @@ use super::drain::{Observer, State};
 use super::next::Caps;
 use super::{Inner, Turn, TurnContext, TurnRecord, TurnRoom};
 use crate::clock::{Clock, SystemClock};
+use crate::sync::Mutex;
 use crate::sync::queue::KeyedQueue;
 use crate::turns::{RoomTurnPlanner, RoundRobinRoomPlanner, Transcript, TurnError};
 

@@ -10,7 +10,7 @@ mod report;
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -26,6 +26,7 @@ use self::drain::{Drain, Observer, State};
 use self::next::Caps;
 use super::{RoomTurnPlanner, Transcript, TranscriptEvent};
 use crate::clock::Clock;
+use crate::sync::Mutex;
 use crate::sync::lock;
 use crate::sync::queue::KeyedQueue;
 

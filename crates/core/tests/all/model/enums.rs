@@ -87,7 +87,7 @@ fn a_custom_channel_type_is_written_with_its_namespace() {
 
 #[test]
 fn any_framework_event_type_is_read() {
-    assert_eq!(FrameworkEventType::KNOWN.len(), 46);
+    assert_eq!(FrameworkEventType::KNOWN.len(), 48);
     for known in FrameworkEventType::KNOWN {
         assert_eq!(FrameworkEventType::from(known.as_str()), *known);
         assert!(!matches!(known, FrameworkEventType::Custom(_)));

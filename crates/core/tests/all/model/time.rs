@@ -60,6 +60,32 @@ fn any_offset_is_read_and_none_is_refused() {
     }
 }
 
+/// What is kept in memory is what comes back from a database.
+#[test]
+fn what_is_finer_than_a_microsecond_is_dropped_when_it_is_read() {
+    for (text, nanoseconds) in [
+        ("2026-03-01T12:00:00.000001999Z", 1_000),
+        ("2026-03-01T12:00:00.000000999Z", 0),
+        ("2026-03-01T12:00:00.1234567+00:00", 123_456_000),
+        // A leap second, which has more than a thousand milliseconds.
+        ("2016-12-31T23:59:60.123456789Z", 1_123_456_000),
+        ("1969-12-31T23:59:59.9999999Z", 999_999_000),
+    ] {
+        let document = json!({"room_id": "r", "channel_id": "c", "index": 0, "read_at": text});
+        let marker: ReadMarker = serde_json::from_value(document).unwrap();
+        assert_eq!(
+            marker.read_at.timestamp_subsec_nanos(),
+            nanoseconds,
+            "{text}"
+        );
+        let written = serde_json::to_string(&marker).unwrap();
+        assert_eq!(
+            serde_json::from_str::<ReadMarker>(&written).unwrap(),
+            marker
+        );
+    }
+}
+
 #[test]
 fn every_time_there_is_can_be_read_as_it_was_written() {
     let micro = TimeDelta::microseconds(1);

@@ -90,6 +90,22 @@ async fn a_detached_channel_stays_out_until_it_is_attached_by_hand() {
 }
 
 #[tokio::test]
+async fn who_is_kept_out_of_a_room_takes_no_part_in_it() {
+    let kit = kit_of(&[("x", &["sms"]), ("y", &["sms-2"])]).await;
+    speak_in(&kit, "x", "sms", "+1").await;
+    kit.detach_channel("y", "sms-2").await.unwrap();
+    for sender in ["+1", "+2"] {
+        speak_in(&kit, "y", "sms-2", sender).await;
+    }
+    assert_eq!(kit.participants("y").await.unwrap(), []);
+    assert_eq!(
+        room_of(&kit, "sms", "+1").await,
+        *"x",
+        "where +1 spoke, not where they tried to"
+    );
+}
+
+#[tokio::test]
 async fn rooms_of_an_organisation_are_found_by_its_own_handle_alone() {
     let kit = kit_of(&[]).await;
     let acme = kit.org("acme");

@@ -1,8 +1,9 @@
 //! A room of another organisation is not found, by whatever call.
 
+use roomkit_core::hook::SessionStarted;
 use roomkit_core::model::{
-    Access, AgentResponsePolicy, DeliveryStatus, EphemeralEventType, Identity, InboundMessage,
-    Metadata, ParticipantRole, RoomTimers, TextContent,
+    Access, AgentResponsePolicy, ChannelType, DeliveryStatus, EphemeralEventType, Identity,
+    InboundMessage, Metadata, ParticipantRole, RoomTimers, TextContent,
 };
 use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
 use roomkit_core::{RoomKit, RoomOptions, Rooms};
@@ -79,6 +80,19 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.thread_summaries("r", &["e".into()]),
         other.update_event("r", "e").content(text()),
         other.delete_event("r", "e"),
+        other.submit_feedback("r", 1.0),
+        other.regenerate_response("r"),
+        other.regenerate_response("r").trigger("e"),
+        other.regenerate_target("r"),
+        other.send_greeting("r").channel("a").text("x"),
+        other.session_started(SessionStarted {
+            room_id: "r".into(),
+            channel_id: "a".into(),
+            channel_type: ChannelType::Voice,
+            participant_id: "u".into(),
+            timestamp: kit.now(),
+            session_id: None,
+        }),
         other.tasks("r"),
         other.observations("r"),
         other.publish_typing("r", "u", true),
@@ -169,4 +183,26 @@ async fn an_identity_of_another_organisation_is_not_found() {
     identity.organization_id = Some("acme".into());
     kit.store().put_identity(identity).await.unwrap();
     acme.resolve_participant("r", "u", "i").await.unwrap();
+
+    let sms = || ChannelType::Sms;
+    acme.link_address("i", sms(), "+15550100000").await.unwrap();
+    let other = kit.org("other");
+    for rooms in [&other, &kit] {
+        let other = rooms.organization().is_some();
+        let link = rooms.link_address("i", sms(), "+15550100009").await;
+        let found = rooms.identities_by_address(sms(), "+15550100000").await;
+        let read = rooms.identity("i").await;
+        // The other organisation has somebody with this id, who is somebody else.
+        assert_eq!(read.is_ok(), other);
+        assert_eq!(link.is_ok(), other);
+        assert!(found.unwrap().is_empty());
+    }
+    let found = acme.identities_by_address(sms(), "+15550100000").await;
+    assert_eq!(found.unwrap().len(), 1);
+    let found = acme.identities_by_address(sms(), "+15550100009").await;
+    assert!(found.unwrap().is_empty());
+    let mut foreign = Identity::new("j");
+    foreign.organization_id = Some("acme".into());
+    let refused = other.save_identity(foreign).await.unwrap_err();
+    assert_eq!(refused.code(), "invalid_input");
 }

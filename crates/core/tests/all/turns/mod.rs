@@ -2,6 +2,7 @@
 
 mod conformance;
 mod cost;
+mod ended;
 mod mentions;
 mod planner;
 mod properties;

@@ -16,7 +16,7 @@ use sqlx::postgres::PgConnection;
 
 use crate::support::{Database, commit, median, nanos, report};
 
-const SLICES: usize = 11;
+const SLICES: usize = 31;
 /// Seventy in a hundred of the floor's throughput.
 const GOAL: f64 = 1.43;
 
