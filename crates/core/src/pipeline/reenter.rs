@@ -14,7 +14,7 @@ use super::{Refusal, Scope, replay, system_event};
 use crate::channel::{ChannelOutput, Reply, Response};
 use crate::context::RoomContext;
 use crate::draft::EventDraft;
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::hook::{AfterBroadcast, OnError};
 use crate::kit::Inner;
 use crate::model::{
