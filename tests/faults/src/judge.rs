@@ -430,7 +430,10 @@ fn after(clean: &Run, step: &Step, fault: Fault) -> Expected {
         Part::Agent if target != "0" => own,
         Part::Agent => Expected {
             heard: lost(),
-            errors: vec![Some(CHANNEL_FAILED)],
+            errors: vec![Some(match fault {
+                Fault::Panic => "channel_panicked",
+                _ => code,
+            })],
             ..own
         },
         // Hooks of an answer that fail let it pass.
