@@ -188,7 +188,8 @@ impl RoomKitBuilder {
         self
     }
 
-    /// How long an event may take until it is ready to commit (RFC §13.6). Default: 30 seconds.
+    /// How long an event may take until it is ready to commit (RFC §13.6), and how long the store may
+    /// take over the commit, and over any other call during which a room is locked. Default: 30 seconds.
     pub fn process_timeout(mut self, timeout: Duration) -> Self {
         self.settings.process_timeout = timeout;
         self
