@@ -5,6 +5,7 @@ pub mod custom_channel;
 pub mod hooks;
 pub mod identity;
 pub mod quickstart;
+pub mod sources;
 pub mod tenancy;
 pub mod turn_planner;
 pub mod turn_taking;

@@ -31,6 +31,7 @@ prints! {
     hooks(out) => run(&mut out).await;
     identity(out) => run(&mut out).await;
     quickstart(out) => run(&mut out).await;
+    sources(out) => run(&mut out).await;
     tenancy(out) => run(&mut out).await;
     turn_planner(out) => run(&mut out);
     turn_taking(out) => run(&mut out).await;
@@ -52,6 +53,7 @@ fn every_example_is_tested() {
             "hooks",
             "identity",
             "quickstart",
+            "sources",
             "tenancy",
             "turn_planner",
             "turn_taking"

@@ -12,6 +12,7 @@ mod features;
 mod figures;
 mod layout;
 mod lint;
+mod live;
 mod metadata;
 mod new_provider;
 mod package;
@@ -43,6 +44,7 @@ COMMANDS
   coverage [--lines]               the lines of the core that its tests reach; --lines names the others
   prove NAME [--scale N] [--seconds N]
                                    one long proof; figures go to proofs/
+  live VENDOR                      a short conversation with a real vendor, with a key of yours
   new-provider FAMILY VENDOR       the skeleton of a provider crate
 
 `cargo xtask test` needs rustc, a C compiler, PostgreSQL and Redis. It uses the servers of
@@ -77,6 +79,7 @@ fn dispatch(arguments: &[String]) -> Result<()> {
         "bench" => bench::run(rest),
         "coverage" => coverage::run(rest),
         "prove" => prove::run(rest),
+        "live" => live::run(rest),
         "new-provider" => new_provider::run(rest),
         other => Err(Error::Usage(format!("there is no command `{other}`"))),
     }

@@ -190,8 +190,22 @@ impl RoomContext {
     /// # Errors
     /// Where the store cannot be read.
     pub async fn recent_events(&self, limit: usize) -> Result<History> {
+        let before = self.until.map(|until| until.saturating_add(1));
+        self.last_events(before, limit).await
+    }
+
+    /// The last `limit` events before an index that the reader of this context may see, oldest first:
+    /// what an agent that is late read when an event was said. Bounded as
+    /// [`recent_events`](Self::recent_events).
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub async fn events_before(&self, index: u64, limit: usize) -> Result<History> {
+        self.last_events(Some(index), limit).await
+    }
+
+    async fn last_events(&self, mut before: Option<u64>, limit: usize) -> Result<History> {
         let mut newest_first: Vec<Arc<RoomEvent>> = Vec::new();
-        let mut before = self.until.map(|until| until.saturating_add(1));
         let mut scanned = 0;
         loop {
             let page = limit.saturating_sub(newest_first.len()).clamp(1, 200);
@@ -231,6 +245,12 @@ impl RoomContext {
         self.binding(reader).is_some_and(|binding| {
             binding.can_read() && event.visibility.allows(reader, binding.category)
         })
+    }
+
+    /// The kit's clock, for channels that take their time.
+    #[must_use]
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.seen.clock
     }
 
     /// The time of the kit's clock.

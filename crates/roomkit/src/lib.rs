@@ -5,6 +5,12 @@ pub mod prelude;
 // The root of the core holds what applications use, so all of it stands at this root too.
 pub use roomkit_core::*;
 
+#[cfg(feature = "anthropic")]
+pub use roomkit_ai_anthropic as anthropic;
+#[cfg(feature = "ollama")]
+pub use roomkit_ai_ollama as ollama;
+#[cfg(feature = "openai")]
+pub use roomkit_ai_openai as openai;
 #[cfg(feature = "sources")]
 pub use roomkit_sources as sources;
 #[cfg(feature = "postgres")]

@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 mod agent;
+#[cfg(feature = "ai")]
+pub mod ai;
 mod body;
 mod channel;
 mod clock;

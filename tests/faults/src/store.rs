@@ -64,13 +64,18 @@ impl FaultyStore {
     }
 }
 
-/// The methods of one trait: those that read, then those that write.
+/// The methods of each trait: those that read, then those that write.
 macro_rules! faulty {
-    ($trait:ident {
+    ($($trait:ident {
         $(reads $read:ident($($a:ident: $at:ty),*) -> $rr:ty;)*
         $(writes $write:ident($($b:ident: $bt:ty),*) -> $wr:ty;)*
-    }) => {
-        #[async_trait]
+    })+) => {
+        /// Every call of these traits.
+        pub(crate) const CALLS: &[&str] = &[
+            $($(stringify!($read),)* $(stringify!($write),)*)+
+        ];
+
+        $(#[async_trait]
         impl $trait for FaultyStore {
             $(async fn $read(&self $(, $a: $at)*) -> Result<$rr> {
                 self.before(stringify!($read)).await?;
@@ -82,78 +87,80 @@ macro_rules! faulty {
                 self.after(stringify!($write)).await?;
                 Ok(done)
             })*
-        }
+        })+
     };
 }
 
-faulty! { RoomStore {
-    reads room(room: &RoomId) -> Option<RoomSnapshot>;
-    reads list_rooms(filter: &RoomFilter, page: Page) -> Vec<Arc<Room>>;
-    reads rooms_of_sender(
-        organization: Option<&OrganizationId>,
-        channel_type: &ChannelType,
-        sender: &ParticipantId,
-        limit: usize
-    ) -> Vec<RoomId>;
-    reads rooms_of_channel(
-        organization: Option<&OrganizationId>,
-        channel: &ChannelId,
-        limit: usize
-    ) -> Vec<RoomId>;
-    writes create_room(room: Room) -> RoomSnapshot;
-    writes delete_room(room: &RoomId) -> bool;
-} }
+faulty! {
+    RoomStore {
+        reads room(room: &RoomId) -> Option<RoomSnapshot>;
+        reads list_rooms(filter: &RoomFilter, page: Page) -> Vec<Arc<Room>>;
+        reads rooms_of_sender(
+            organization: Option<&OrganizationId>,
+            channel_type: &ChannelType,
+            sender: &ParticipantId,
+            limit: usize
+        ) -> Vec<RoomId>;
+        reads rooms_of_channel(
+            organization: Option<&OrganizationId>,
+            channel: &ChannelId,
+            limit: usize
+        ) -> Vec<RoomId>;
+        writes create_room(room: Room) -> RoomSnapshot;
+        writes delete_room(room: &RoomId) -> bool;
+    }
 
-faulty! { EventStore {
-    reads event(room: &RoomId, event: &EventId) -> Option<Arc<RoomEvent>>;
-    reads events(room: &RoomId, query: &EventQuery) -> Vec<Arc<RoomEvent>>;
-    reads event_versions(room: &RoomId, event: &EventId) -> Vec<Arc<RoomEvent>>;
-    reads idempotent_outcome(room: &RoomId, key: &str) -> Option<IdempotentOutcome>;
-    reads search_events(search: &EventSearch) -> Vec<Arc<RoomEvent>>;
-    reads thread_summaries(room: &RoomId, roots: &[EventId]) -> Vec<ThreadSummary>;
-    writes delete_events(room: &RoomId, events: &[EventId]) -> u64;
-    writes expire_events(expiry: &Expiry, limit: usize) -> u64;
-} }
+    EventStore {
+        reads event(room: &RoomId, event: &EventId) -> Option<Arc<RoomEvent>>;
+        reads events(room: &RoomId, query: &EventQuery) -> Vec<Arc<RoomEvent>>;
+        reads event_versions(room: &RoomId, event: &EventId) -> Vec<Arc<RoomEvent>>;
+        reads idempotent_outcome(room: &RoomId, key: &str) -> Option<IdempotentOutcome>;
+        reads search_events(search: &EventSearch) -> Vec<Arc<RoomEvent>>;
+        reads thread_summaries(room: &RoomId, roots: &[EventId]) -> Vec<ThreadSummary>;
+        writes delete_events(room: &RoomId, events: &[EventId]) -> u64;
+        writes expire_events(expiry: &Expiry, limit: usize) -> u64;
+    }
 
-faulty! { BindingStore {
-    reads bindings(room: &RoomId) -> Vec<Arc<ChannelBinding>>;
-    reads binding(room: &RoomId, channel: &ChannelId) -> Option<Arc<ChannelBinding>>;
-} }
+    BindingStore {
+        reads bindings(room: &RoomId) -> Vec<Arc<ChannelBinding>>;
+        reads binding(room: &RoomId, channel: &ChannelId) -> Option<Arc<ChannelBinding>>;
+    }
 
-faulty! { ParticipantStore {
-    reads participant(room: &RoomId, id: &ParticipantId) -> Option<Participant>;
-    reads participants(room: &RoomId) -> Vec<Participant>;
-    writes delete_participant(room: &RoomId, id: &ParticipantId) -> bool;
-} }
+    ParticipantStore {
+        reads participant(room: &RoomId, id: &ParticipantId) -> Option<Participant>;
+        reads participants(room: &RoomId) -> Vec<Participant>;
+        writes delete_participant(room: &RoomId, id: &ParticipantId) -> bool;
+    }
 
-faulty! { IdentityStore {
-    reads identity(organization: Option<&OrganizationId>, id: &IdentityId) -> Option<Identity>;
-    reads identities_by_address(
-        organization: Option<&OrganizationId>,
-        channel_type: &ChannelType,
-        address: &str
-    ) -> Vec<Identity>;
-    writes put_identity(identity: Identity) -> ();
-} }
+    IdentityStore {
+        reads identity(organization: Option<&OrganizationId>, id: &IdentityId) -> Option<Identity>;
+        reads identities_by_address(
+            organization: Option<&OrganizationId>,
+            channel_type: &ChannelType,
+            address: &str
+        ) -> Vec<Identity>;
+        writes put_identity(identity: Identity) -> ();
+    }
 
-faulty! { WorkStore {
-    reads tasks(room: &RoomId) -> Vec<Task>;
-    reads task(room: &RoomId, id: &TaskId) -> Option<Task>;
-    reads observations(room: &RoomId) -> Vec<Observation>;
-    writes update_task(task: Task) -> bool;
-} }
+    WorkStore {
+        reads tasks(room: &RoomId) -> Vec<Task>;
+        reads task(room: &RoomId, id: &TaskId) -> Option<Task>;
+        reads observations(room: &RoomId) -> Vec<Observation>;
+        writes update_task(task: Task) -> bool;
+    }
 
-faulty! { ReadStore {
-    reads read_markers(room: &RoomId) -> Vec<ReadMarker>;
-    reads unread_count(room: &RoomId, channel: &ChannelId) -> u64;
-    writes mark_read(marker: ReadMarker) -> ();
-} }
+    ReadStore {
+        reads read_markers(room: &RoomId) -> Vec<ReadMarker>;
+        reads unread_count(room: &RoomId, channel: &ChannelId) -> u64;
+        writes mark_read(marker: ReadMarker) -> ();
+    }
 
-faulty! { DeliveryStore {
-    reads owed(room: Option<&RoomId>, limit: usize) -> Vec<OwedDelivery>;
-    writes settle_owed(delivery_id: &str) -> bool;
-    writes update_owed(owed: OwedDelivery) -> bool;
-} }
+    DeliveryStore {
+        reads owed(room: Option<&RoomId>, limit: usize) -> Vec<OwedDelivery>;
+        writes settle_owed(delivery_id: &str) -> bool;
+        writes update_owed(owed: OwedDelivery) -> bool;
+    }
+}
 
 #[async_trait]
 impl ArchiveStore for FaultyStore {

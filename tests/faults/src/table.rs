@@ -1,6 +1,6 @@
 //! The table: every scene, every step of its clean run, every way in which that step can go wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,6 +9,7 @@ use crate::judge::{judge, judge_clean};
 use crate::probe::{Fault, Part, Step};
 use crate::run::{Run, play};
 use crate::scene::Scene;
+use crate::store::CALLS;
 use crate::twist::Twist;
 
 /// One fault at one step of one scene.
@@ -81,6 +82,8 @@ pub struct Report {
     pub scenes: usize,
     /// How many cells, by part and fault.
     pub cells: BTreeMap<Part, BTreeMap<Fault, usize>>,
+    /// The calls of the store that no scene makes, by name.
+    pub unused: Vec<&'static str>,
     /// What was wrong, by cell.
     pub violations: Vec<String>,
     /// What the judge would not have noticed, by cell.
@@ -160,6 +163,10 @@ pub fn prove(scenes: Vec<Scene>, twist: Twist) -> Report {
         }
     });
     let mut report = report.into_inner().unwrap_or_default();
+    let steps = rows.iter().flat_map(|row| &row.clean.steps);
+    let calls: BTreeSet<&str> = steps.map(|step| step.call.as_str()).collect();
+    let unused = CALLS.iter().filter(|call| !calls.contains(*call));
+    report.unused = unused.copied().collect();
     report.violations.sort();
     report
 }

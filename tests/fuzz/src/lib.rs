@@ -5,6 +5,7 @@
     reason = "a target says that something is wrong by a panic, as the engine wants it"
 )]
 
+mod addresses;
 pub mod corpus;
 pub mod engine;
 mod error;
@@ -48,6 +49,11 @@ pub const TARGETS: &[Target] = &[
         name: "routing",
         run: routing::run,
         seeds: routing::seeds,
+    },
+    Target {
+        name: "addresses",
+        run: addresses::run,
+        seeds: addresses::seeds,
     },
 ];
 

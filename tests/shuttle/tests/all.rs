@@ -92,6 +92,46 @@ fn a_lock_from_elsewhere_is_seen() {
     }
 }
 
+/// A static is there for every thread of the process, and a lock of the checker's for one alone.
+#[test]
+fn no_static_of_the_core_is_a_lock_or_an_atomic() {
+    let core = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates/core/src");
+    let found: Vec<PathBuf> = sources(&core)
+        .into_iter()
+        .filter(|file| is_shared_by_threads(&fs::read_to_string(file).unwrap()))
+        .collect();
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn a_static_lock_is_seen() {
+    for text in [
+        "static NEXT: AtomicU64 = AtomicU64::new(0);",
+        "pub(crate) static KNOWN: LazyLock<Mutex<u8>> = LazyLock::new(Default::default);",
+    ] {
+        assert!(is_shared_by_threads(text), "{text}");
+    }
+    for text in [
+        "static KITS: Numbers = Numbers::new();",
+        "fn name(&self) -> &'static Mutex<u8>;",
+        "static EMPTY: Metadata = Metadata::new();\nlet lock = Mutex::new(0);",
+    ] {
+        assert!(!is_shared_by_threads(text), "{text}");
+    }
+}
+
+fn is_shared_by_threads(text: &str) -> bool {
+    let mut statics = text.lines().filter(|line| {
+        let words = line.trim_start().split("static ").next();
+        line.contains("static ") && words.is_some_and(|w| w.is_empty() || w.starts_with("pub"))
+    });
+    statics.any(|line| {
+        ["Mutex", "RwLock", "Atomic"]
+            .iter()
+            .any(|name| line.contains(name))
+    })
+}
+
 fn takes_its_own(text: &str) -> bool {
     const SEEN_BY_THE_CHECKER: [&str; 6] =
         ["Mutex", "RwLock", "atomic", "Condvar", "Barrier", "mpsc"];

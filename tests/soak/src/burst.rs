@@ -99,10 +99,7 @@ async fn take_in(
         slot.model.add(outcome.events, of_it)?;
         at += added;
     }
-    if closes && slot.model.is_open() {
-        slot.model.status = RoomStatus::Closed;
-    }
-    // Those who were refused for good; what else the room says now it said to them too.
+    // Those who were refused, before the room was closed or because it was.
     for ((_, words), result) in left {
         if !(closes && is_late(result)) {
             let outcome = words.apply(&mut slot.model);
@@ -111,6 +108,9 @@ async fn take_in(
                 return Err("what was acknowledged is not there".to_owned());
             }
         }
+    }
+    if closes && slot.model.is_open() {
+        slot.model.status = RoomStatus::Closed;
     }
     Ok(())
 }

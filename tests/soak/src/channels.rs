@@ -100,7 +100,7 @@ impl Channel for Transport {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
         match self.id.as_str() {
             "slow" => self.clock.sleep(Duration::from_millis(20)).await,
-            "flaky" if call % 5 == 0 => {
+            "flaky" if call.is_multiple_of(5) => {
                 return DeliveryOutcome::failed_retryable("busy", "try later");
             }
             BROKEN => return DeliveryOutcome::failed_retryable("down", "not at all"),

@@ -217,7 +217,9 @@ async fn tamper(stage: &Stage, slot: &Slot) {
     let (store, last) = (stage.kit.store(), EventQuery::last(1));
     let events = EventStore::events(&**store, &slot.room, &last).await;
     for event in events.unwrap_or_default() {
-        let gone = store.delete_events(&slot.room, &[event.id.clone()]).await;
+        let gone = store
+            .delete_events(&slot.room, std::slice::from_ref(&event.id))
+            .await;
         drop(gone);
     }
 }

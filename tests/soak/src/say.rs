@@ -159,10 +159,13 @@ impl Words {
         own.parent = self.parent.as_ref().and_then(|parent| model.root(parent));
         own.author = Some((self.channel.to_owned(), self.sender.to_owned()));
         own.about = self.target().map(|fact| fact.id.clone());
-        model
-            .people
-            .entry(self.sender.to_owned())
-            .or_insert(ParticipantStatus::Active);
+        // Who is kept out of the room does not take part in it.
+        if reason != Some("source_unbound") {
+            model
+                .people
+                .entry(self.sender.to_owned())
+                .or_insert(ParticipantStatus::Active);
+        }
         let parent = own.parent.clone();
         events.push(own);
         if reason.is_none() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::stream::BoxStream;
 
 use crate::error::Result;
-use crate::model::{EventId, EventSource, RoomEvent, RoomId};
+use crate::model::{EventId, EventSource, Metadata, RoomEvent, RoomId};
 
 /// An answer as it comes, ending with the stream or with an error.
 pub type DeltaStream = BoxStream<'static, Result<Delta>>;
@@ -30,6 +30,10 @@ pub enum Delta {
         /// The call's id.
         id: String,
     },
+    /// Facts about the turn, such as tokens used: merged into the metadata of its answers, as those of
+    /// [`ChannelOutput::response_metadata`](super::ChannelOutput::response_metadata) are that are known
+    /// beforehand. It is shown to no channel.
+    Metadata(Metadata),
     /// The answer is complete.
     End,
 }

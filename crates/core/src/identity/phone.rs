@@ -57,6 +57,9 @@ pub(super) fn canonical(address: &str, shortest_bare: usize) -> Cow<'_, str> {
 /// Numbers that may be the same line as a canonical one.
 pub(super) fn variants(address: &str) -> Vec<String> {
     if let Some(number) = address.strip_prefix('+') {
+        if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Vec::new();
+        }
         // Argentina: the 9 says that the line is a mobile, and is often left out.
         return match (number.strip_prefix("549"), number.strip_prefix("54")) {
             (Some(line), _) if line.len() == 10 => vec![format!("+54{line}")],

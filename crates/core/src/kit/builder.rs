@@ -25,15 +25,14 @@ use crate::router::{
     ContentTranscoder, DefaultContentTranscoder, DefaultInboundRoomRouter, InboundRoomRouter,
 };
 use crate::store::{ConversationStore, MemoryStore};
-use crate::sync::atomic::{AtomicU64, Ordering};
 use crate::sync::queue::KeyedQueue;
 use crate::sync::tasks::Tasks;
-use crate::sync::{InProcessLocks, InProcessRealtime, RealtimeBackend, RoomLockManager};
+use crate::sync::{InProcessLocks, InProcessRealtime, Numbers, RealtimeBackend, RoomLockManager};
 use crate::telemetry::{LogContent, Spans};
 use crate::trace::Desk;
 
-/// The number of the next kit of this process.
-static NEXT_KIT: AtomicU64 = AtomicU64::new(0);
+/// The kits of this process.
+static KITS: Numbers = Numbers::new();
 
 /// The limits and policies of a kit.
 #[derive(Debug, Clone)]
@@ -198,7 +197,8 @@ impl RoomKitBuilder {
         self
     }
 
-    /// How long an event may take until it is ready to commit (RFC §13.6). Default: 30 seconds.
+    /// How long an event may take until it is ready to commit (RFC §13.6), and how long the store may
+    /// take over the commit, and over any other call during which a room is locked. Default: 30 seconds.
     pub fn process_timeout(mut self, timeout: Duration) -> Self {
         self.settings.process_timeout = timeout;
         self
@@ -420,7 +420,7 @@ impl RoomKitBuilder {
             observe.log_content,
         );
         RoomKit::from_inner(Inner {
-            id: NEXT_KIT.fetch_add(1, Ordering::Relaxed),
+            id: KITS.next(),
             settings: self.settings,
             store,
             locks: self

@@ -54,6 +54,8 @@ impl Rooms {
     /// - [`InvalidInput`](ErrorKind::InvalidInput): the content is not acceptable; it names the field.
     /// - [`InsideRoomLock`](ErrorKind::InsideRoomLock): called by a hook that runs under the room's lock.
     /// - [`Refused`](ErrorKind::Refused): an edit or delete that is not allowed, or a timeout.
+    /// - [`OutcomeUnknown`](ErrorKind::OutcomeUnknown): as of
+    ///   [`process_inbound`](Self::process_inbound).
     pub fn send_event(
         &self,
         room: impl Into<RoomId>,

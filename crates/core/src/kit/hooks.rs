@@ -1,11 +1,13 @@
 //! Registering hooks and listeners, and running the hooks of points outside the pipeline.
 
 use std::future::Future;
+use std::sync::Arc;
 
-use super::{Inner, RoomKit, Rooms};
+use super::{Inner, RoomKit, Rooms, WeakKit};
 use crate::error::Result;
 use crate::hook::{Hook, HookFailure, HookOptions, HookPoint, HookVerdict, IntoHookReturn};
 use crate::model::{EventId, FrameworkEvent, FrameworkEventType, RoomId};
+use crate::pipeline::Scope;
 
 impl RoomKit {
     /// Registers a hook for all rooms. `options` is its name, or [`HookOptions`].
@@ -86,6 +88,15 @@ impl RoomKit {
         inner.events.emit(&inner.tasks, &event_type, || event);
     }
 
+    /// As [`emit`](Self::emit), for what happens often: the event is made only where somebody listens.
+    pub fn emit_with(
+        &self,
+        event_type: impl Into<FrameworkEventType>,
+        fill: impl FnOnce(&mut FrameworkEvent),
+    ) {
+        self.inner().emit(event_type.into(), fill);
+    }
+
     /// Calls `listener` with every framework event, in order.
     pub fn on_any<F, Fut>(&self, listener: F)
     where
@@ -133,9 +144,56 @@ impl Rooms {
         room: impl Into<RoomId>,
         payload: P::Payload,
     ) -> Result<HookVerdict<P::Payload>> {
+        self.inner()
+            .run_hooks::<P>(&self.scope, room.into(), payload)
+            .await
+    }
+}
+
+impl WeakKit {
+    /// As [`Rooms::run_hooks`], without keeping the kit while the hooks run: when its last handle goes,
+    /// what waits for them goes too. `None` where the kit is gone.
+    ///
+    /// # Errors
+    /// As [`Rooms::run_hooks`].
+    pub async fn run_hooks<P: HookPoint>(
+        &self,
+        _point: P,
+        room: impl Into<RoomId> + Send,
+        payload: P::Payload,
+    ) -> Option<Result<HookVerdict<P::Payload>>> {
+        let inner = Arc::clone(&self.alive.upgrade()?.inner);
+        if !inner.may_have_hooks::<P>() {
+            return Some(Ok(HookVerdict::Allowed(payload)));
+        }
         let room = room.into();
-        let inner = self.inner();
-        let snapshot = inner.visible_room(&self.scope, &room).await?;
+        // Boxed: most points have no hooks, and what waits for them is to be small.
+        let run = async move {
+            let everywhere = Scope(None);
+            inner.run_hooks::<P>(&everywhere, room, payload).await
+        };
+        Some(Box::pin(run).await)
+    }
+}
+
+impl Inner {
+    /// Whether there may be hooks of `P` in some room.
+    fn may_have_hooks<P: HookPoint>(&self) -> bool {
+        let may_have = |observes| self.hooks.may_have::<P>(observes);
+        self.hooks.has_provider() || may_have(true) || may_have(false)
+    }
+
+    async fn run_hooks<P: HookPoint>(
+        self: &Arc<Self>,
+        scope: &Scope,
+        room: RoomId,
+        payload: P::Payload,
+    ) -> Result<HookVerdict<P::Payload>> {
+        let inner = self;
+        let snapshot = inner.visible_room(scope, &room).await?;
+        if !inner.may_have_hooks::<P>() {
+            return Ok(HookVerdict::Allowed(payload));
+        }
         inner.loaded_hooks(&snapshot.room).await?;
         let context = inner.context(snapshot);
         if P::MODE == crate::hook::HookMode::Async {
@@ -159,9 +217,7 @@ impl Rooms {
         }
         Ok(outcome.verdict)
     }
-}
 
-impl Inner {
     /// Tells of deciding hooks that failed: `hook_error` for each, and `hook_timeout` as well for one
     /// that took too long.
     pub(crate) fn report_hook_failures(

@@ -48,6 +48,9 @@ impl Rooms {
     /// - [`InsideRoomLock`](crate::ErrorKind::InsideRoomLock): called by a hook or channel for the room,
     ///   or for the sender without a room, whose event it is dealing with.
     /// - [`StoreFailed`](crate::ErrorKind::StoreFailed), [`KitClosed`](crate::ErrorKind::KitClosed).
+    /// - [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown): the message may be stored or not, since
+    ///   the store did not answer; every other error says that it is not. A repeat with the same
+    ///   idempotency key is stored once either way.
     pub async fn process_inbound(&self, message: InboundMessage) -> Result<InboundResult> {
         let inner = self.inner();
         if inner.spans.may_watch(SpanName::ProcessInbound) {

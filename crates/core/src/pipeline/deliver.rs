@@ -268,6 +268,7 @@ async fn react(
         let following = stream::follow(inner, event, binding, deltas, until);
         followed = Inside::channel().scope(following).await;
         output.response = Response::Replies(std::mem::take(&mut followed.replies));
+        output.response_metadata.merge(&followed.metadata);
     }
     Ok((output, followed))
 }

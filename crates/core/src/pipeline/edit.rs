@@ -63,8 +63,7 @@ pub(super) async fn authorize(
 /// that could be said otherwise.
 fn can_change(target: &RoomEvent, change: &EventContent) -> bool {
     let edits = matches!(change, EventContent::Edit(_));
-    let deletes = matches!(target.content, EventContent::Delete(_));
-    !(target.is_deleted() || (edits && deletes))
+    !(target.is_deleted() || (edits && matches!(target.content, EventContent::Delete(_))))
 }
 
 /// The new version of `target`; its id, index, source and creation time stay. Who may not see an

@@ -7,8 +7,10 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot};
 
+use super::pass::Outcome;
 use crate::channel::{Channel, StreamEnd, StreamFrame, StreamStart};
 use crate::context::RoomContext;
+use crate::error::Result;
 use crate::kit::Inner;
 use crate::model::{ChannelBinding, ChannelId, DeliveryOutcome, RoomEvent};
 use crate::sync::Mutex;
@@ -186,5 +188,29 @@ async fn pump(inner: Arc<Inner>, listener: Listener, mut queue: mpsc::Receiver<I
         if !is_sent {
             return;
         }
+    }
+}
+
+/// Shows those who saw a streamed answer coming what became of it.
+pub(super) fn settle(live: &Arc<Live>, outcome: &mut Result<Outcome>) {
+    match outcome {
+        Ok(Outcome::Committed(committed, _)) => match &committed.block {
+            Some(block) => live.retract(&block.reason, &block.blocked_by),
+            None => {
+                for job in &mut committed.jobs {
+                    job.live = Some(Arc::clone(live));
+                }
+                let gets_it = |channel: &ChannelId| {
+                    committed
+                        .jobs
+                        .iter()
+                        .any(|job| job.binding.channel_id == *channel)
+                };
+                live.retract_from(|channel| !gets_it(channel), "not_visible", "not_visible");
+            }
+        },
+        Ok(Outcome::Refused(refusal)) => live.retract(refusal.code(), refusal.code()),
+        Ok(Outcome::Repeated(_)) => live.retract("repeated", "repeated"),
+        Err(error) => live.retract(error.code(), error.code()),
     }
 }

@@ -9,9 +9,9 @@ use futures_util::future::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::deliver::{self, Done, Job, JobKind};
-use super::live::Live;
+use super::live::{self, Live};
 use super::pass::{self, Budget, Committed, Origin, Outcome, Pass};
-use super::reply::{answer_event, end_reply, failure_event, settle_stream};
+use super::reply::{answer_event, end_reply, failure_event};
 use super::{Refusal, Scope, observed, replay};
 use crate::channel::{ChannelOutput, Response};
 use crate::context::RoomContext;
@@ -524,7 +524,7 @@ async fn answer(inner: &Arc<Inner>, scope: &Scope, room: &RoomId, answers: Vec<A
             let mut outcome = run.unwrap_or_else(|_panic| Err(Error::panicked()));
             end_reply(span, &outcome);
             if let Some(live) = &live {
-                settle_stream(live, &mut outcome);
+                live::settle(live, &mut outcome);
             }
             match outcome {
                 Ok(Outcome::Committed(reply, added)) => {

@@ -1,15 +1,14 @@
-//! The answer of an agent: as an event, as it was shown while it came, and as a failure.
+//! The answer of an agent: as an event, as a failure, and in its span.
 
 use std::sync::Arc;
 
-use super::live::Live;
 use super::pass::Outcome;
 use super::system_event;
 use crate::channel::Reply;
 use crate::error::Result;
 use crate::kit::Inner;
 use crate::model::{
-    ChannelBinding, ChannelDirection, ChannelId, EventSource, EventType, Metadata, RoomEvent,
+    ChannelBinding, ChannelDirection, EventSource, EventType, Metadata, RoomEvent,
 };
 use crate::telemetry::Span;
 
@@ -41,30 +40,6 @@ pub(super) fn answer_event(
     event.metadata = reply.metadata;
     event.metadata.merge(response_metadata);
     event
-}
-
-/// Shows those who saw a streamed answer coming what became of it.
-pub(super) fn settle_stream(live: &Arc<Live>, outcome: &mut Result<Outcome>) {
-    match outcome {
-        Ok(Outcome::Committed(committed, _)) => match &committed.block {
-            Some(block) => live.retract(&block.reason, &block.blocked_by),
-            None => {
-                for job in &mut committed.jobs {
-                    job.live = Some(Arc::clone(live));
-                }
-                let gets_it = |channel: &ChannelId| {
-                    committed
-                        .jobs
-                        .iter()
-                        .any(|job| job.binding.channel_id == *channel)
-                };
-                live.retract_from(|channel| !gets_it(channel), "not_visible", "not_visible");
-            }
-        },
-        Ok(Outcome::Refused(refusal)) => live.retract(refusal.code(), refusal.code()),
-        Ok(Outcome::Repeated(_)) => live.retract("repeated", "repeated"),
-        Err(error) => live.retract(error.code(), error.code()),
-    }
 }
 
 /// The failure of an agent over an event, as hooks are told of it.

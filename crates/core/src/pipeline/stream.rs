@@ -17,7 +17,7 @@ use super::reply::answer_event;
 use crate::channel::{Channel, Delta, DeltaStream, Reply, StreamEnd, StreamFrame, StreamStart};
 use crate::clock::{self, Elapsed};
 use crate::draft::EventDraft;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hook::BeforeBroadcast;
 use crate::kit::Inner;
 use crate::model::{ChannelBinding, ChannelCategory, EventId, Metadata, RoomEvent};
@@ -59,6 +59,8 @@ pub(super) struct Followed {
     pub(super) lives: VecDeque<Arc<Live>>,
     /// Why nothing was said, where the agent is to blame for it.
     pub(super) failure: Option<Error>,
+    /// What the agent told of the turn.
+    pub(super) metadata: Metadata,
 }
 
 /// What is said in one piece.
@@ -83,8 +85,12 @@ pub(super) async fn follow(
     let (end, error) = loop {
         let delta = match next(inner, &mut deltas, &cancel, until).await {
             Ok(None | Some(Ok(Delta::End))) => break (StreamEnd::Complete, None),
+            Ok(Some(Ok(Delta::Metadata(facts)))) => {
+                followed.metadata.merge(&facts);
+                continue;
+            }
             Ok(Some(Ok(delta))) => delta,
-            Ok(Some(Err(code))) => break (StreamEnd::Failed, Some(code)),
+            Ok(Some(Err(error))) => break (StreamEnd::Failed, Some(error)),
             Err(end) => break (end, None),
         };
         let current = match &mut part {
@@ -112,18 +118,20 @@ pub(super) async fn follow(
             "streamed answer broke off"
         );
     }
-    let said = part.is_some_and(|part| close(&mut followed, part, end, error));
+    let code = error.as_ref().map(Error::code);
+    let said = part.is_some_and(|part| close(&mut followed, part, end, code));
     // Broken off in a tool call or in silence: the last words tell of it.
     if !said
         && !end.is_clean()
         && let (Some(reply), Some(live)) = (followed.replies.last_mut(), followed.lives.back())
     {
-        mark(reply, end, error);
+        mark(reply, end, code);
         live.broke_off(end);
     }
     if followed.replies.is_empty() {
         followed.failure = match end {
-            StreamEnd::Failed => Some(Error::channel("the agent failed before it said anything")),
+            // Its own error, where it has one: that says what is to be mended.
+            StreamEnd::Failed => error,
             StreamEnd::TimedOut => Some(Error::channel("the agent took too long")),
             StreamEnd::Complete | StreamEnd::ToolCall | StreamEnd::Cancelled => None,
         };
@@ -137,19 +145,21 @@ async fn next(
     deltas: &mut DeltaStream,
     cancel: &Notify,
     until: Duration,
-) -> Result<Option<Result<Delta, &'static str>>, StreamEnd> {
+) -> Result<Option<Result<Delta>>, StreamEnd> {
     let next = pin!(AssertUnwindSafe(deltas.next()).catch_unwind());
     let cancelled = pin!(cancel.notified());
     let next = pin!(select(cancelled, next));
     match clock::timeout_at(&*inner.clock, until, next).await {
         Ok(Either::Left(_)) => Err(StreamEnd::Cancelled),
-        Ok(Either::Right((Ok(delta), _))) => Ok(delta.map(|delta| {
-            delta.map_err(|error| {
-                tracing::error!(code = error.code(), error = %inner.shown(&error), "streamed answer failed");
-                error.code()
-            })
+        Ok(Either::Right((Ok(delta), _))) => Ok(delta.inspect(|delta| {
+            if let Err(error) = delta {
+                tracing::error!(code = error.code(), error = %inner.shown(error), "streamed answer failed");
+            }
         })),
-        Ok(Either::Right((Err(_panic), _))) => Ok(Some(Err("channel_panicked"))),
+        Ok(Either::Right((Err(_panic), _))) => Ok(Some(Err(Error::new(
+            ErrorKind::Custom("channel_panicked"),
+            "the agent panicked",
+        )))),
         Err(Elapsed) => Err(StreamEnd::TimedOut),
     }
 }

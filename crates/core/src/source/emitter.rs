@@ -138,6 +138,7 @@ impl SourceEmitter {
                 health.messages_received = health.messages_received.saturating_add(1);
                 health.failures = 0;
                 health.last_message_at = Some(running.clock.now());
+                health.failures = 0;
             }
             let result = accepted.result.clone();
             if let Some(mut told) = told {

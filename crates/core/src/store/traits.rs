@@ -210,7 +210,11 @@ pub trait ConversationStore:
     ///   expected, or its next index is another than the event's. The caller reads and decides anew.
     /// - [`StaleFencingToken`](crate::ErrorKind::StaleFencingToken): a newer holder of the lock was seen.
     /// - [`RoomNotFound`](crate::ErrorKind::RoomNotFound): a room is gone.
-    /// - [`StoreFailed`](crate::ErrorKind::StoreFailed): anything else.
+    /// - [`OutcomeUnknown`](crate::ErrorKind::OutcomeUnknown): it may be true, or become so, as where a
+    ///   connection was lost. The kit looks whether the event is there.
+    /// - [`StoreFailed`](crate::ErrorKind::StoreFailed): anything else; nothing of it is true.
+    ///
+    /// A call that panics, or does not answer in time, counts as one whose outcome is unknown.
     async fn commit(&self, batch: CommitBatch) -> Result<CommitReceipt>;
 
     /// Whether other processes may change the same data. Default: no.

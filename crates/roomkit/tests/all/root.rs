@@ -22,3 +22,10 @@ fn a_crate_behind_a_feature_is_a_module() {
     let ws = roomkit::websocket::WebSocketChannel::new("ws");
     assert_eq!(*ws.id(), "ws");
 }
+
+#[cfg(feature = "openai")]
+#[test]
+fn a_vendors_crate_is_a_module_by_its_name() {
+    let config = roomkit::openai::OpenAiConfig::new("a-model");
+    assert!(roomkit::openai::OpenAiProvider::new(config).is_ok());
+}

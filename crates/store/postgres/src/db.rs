@@ -37,7 +37,8 @@ impl Db {
     pub(crate) async fn new(config: &PostgresConfig) -> Result<Self> {
         let pool = Pool::new(config)?;
         let filled = pool.fill().await;
-        filled.map_err(|failure| failure.into_error(Doing::new("opening the database", "")))?;
+        filled
+            .map_err(|failure| failure.into_read_error(Doing::new("opening the database", "")))?;
         Ok(Self { pool })
     }
 
@@ -89,7 +90,8 @@ impl Db {
         let mut tries = Tries::new(self.patience());
         loop {
             let connection = self.pool.acquire().await;
-            let mut connection = connection.map_err(|failure| failure.into_error(doing))?;
+            // Nothing was sent yet.
+            let mut connection = connection.map_err(|failure| failure.into_read_error(doing))?;
             let failure = match connection.simple(how).await {
                 Ok(()) => {
                     connection.set_busy(true);

@@ -175,7 +175,7 @@ impl Failure {
                 ErrorKind::InvalidInput,
                 ": an id or a key is too long for an index",
             ),
-            (_, Certainty::Unknown) => (ErrorKind::StoreFailed, ": its outcome is unknown"),
+            (_, Certainty::Unknown) => (ErrorKind::OutcomeUnknown, ""),
             _ => (ErrorKind::StoreFailed, ""),
         };
         Error::new(kind, format!("{doing} failed{hint}: {}", self.cause))

@@ -3,6 +3,8 @@
 #![cfg(test)]
 
 mod agent;
+#[cfg(feature = "ai")]
+mod broken_provider;
 mod broken_store;
 mod channel;
 mod clock;

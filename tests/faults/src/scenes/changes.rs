@@ -53,9 +53,7 @@ pub(super) const SCENES: &[Scene] = &[
     ),
     Scene::change(
         "attach a channel",
-        |stage| {
-            Box::pin(async move { Ok(stage.kit.attach_channel(ROOM, "late").await.map(drop_it)?) })
-        },
+        |stage| Box::pin(async move { stage.kit.attach_channel(ROOM, "late").await.map(drop_it) }),
         |stage| Box::pin(async move { Ok(binding(stage, "late").await?.is_some()) }),
     ),
     Scene::change(
@@ -92,9 +90,7 @@ pub(super) const SCENES: &[Scene] = &[
                 set.map(drop_it)
             })
         },
-        |stage| {
-            Box::pin(async move { Ok(&*side(stage).await?.visibility.as_str() == "transport") })
-        },
+        |stage| Box::pin(async move { Ok(side(stage).await?.visibility.as_str() == "transport") }),
     ),
     Scene::change(
         "mute a channel's output",

@@ -85,6 +85,7 @@ fn what_may_be_one_line_and_may_be_two_is_a_variant() {
         (Sms, "+541123456789", &["+5491123456789"]),
         (Sms, "15550100000", &["+15550100000"]),
         (Sms, "+15550100000", &[]),
+        (Sms, "+5400-  -00--", &[]),
         (Sms, "12345", &[]),
         (Sms, "ROOMKIT", &[]),
         (Email, "alice@x.example", &[]),

@@ -223,6 +223,20 @@ async fn a_failing_source_is_started_again_with_growing_delays() {
 }
 
 #[tokio::test]
+async fn a_source_that_works_again_has_not_failed_since() {
+    let clock = ManualClock::new();
+    let (kit, _) = kit_on(&clock).await;
+    let source = Scripted::new([(vec![], End::Fail), (vec!["works"], End::Stop)]);
+    kit.attach_source("feed", source).await.unwrap();
+    let failures = async || kit.source_health("feed").await.unwrap().failures;
+    turns().await;
+    assert_eq!(failures().await, 1);
+    clock.advance_to_next().unwrap();
+    turns().await;
+    assert_eq!(failures().await, 0);
+}
+
+#[tokio::test]
 async fn a_source_that_fails_too_often_is_given_up() {
     let clock = ManualClock::new();
     let (kit, events) = kit_on(&clock).await;

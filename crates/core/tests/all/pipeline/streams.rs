@@ -423,10 +423,7 @@ async fn a_stream_that_fails_before_it_says_anything_is_a_failed_agent() {
         screen.seen()[1..],
         ["start", "?hm", "retracted failed by failed"]
     );
-    assert_eq!(
-        result.error.as_deref(),
-        Some("channel_failed: the agent failed before it said anything")
-    );
+    assert_eq!(result.error.as_deref(), Some("channel_failed: line lost"));
     assert_eq!(*errors.lock().unwrap(), ["channel_failed"]);
 }
 

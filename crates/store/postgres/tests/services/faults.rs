@@ -166,8 +166,11 @@ async fn a_server_that_is_gone_is_a_clear_error_and_work_goes_on_when_it_is_back
         .commit(commit("room-0", 1, 1, "lost").into())
         .await
         .unwrap_err();
+    assert_eq!(read.kind(), ErrorKind::StoreFailed);
+    // The connection may have been lost when the commit was on its way.
+    let kinds = [ErrorKind::StoreFailed, ErrorKind::OutcomeUnknown];
+    assert!(kinds.contains(&written.kind()), "{written:?}");
     for error in [read, written] {
-        assert_eq!(error.kind(), ErrorKind::StoreFailed);
         assert!(error.is_retryable(), "{error:?}");
         assert!(error.message().contains("room room-0"), "{error:?}");
     }

@@ -1,0 +1,126 @@
+//! The built-in stage that gives the past: what the memory has, as messages, and who says what.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use roomkit_core::RoomContext;
+use roomkit_core::hook::BoxError;
+use roomkit_core::model::{ParticipantId, RoomEvent};
+
+use super::convert::{message_of, parts_of};
+use super::{AiPipelineContext, AiStage, MemoryRetrievalStage};
+use crate::transcript::repair_tool_calls;
+use crate::{AiContext, AiMessage, Part, Role};
+
+/// Position 2: asks the agent's [`MemoryProvider`](crate::MemoryProvider), and puts the event that is
+/// answered behind what it gives.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProviderMemory;
+
+/// Set in the metadata of the stages where the messages name who says them.
+pub(super) const SEVERAL_SPEAKERS: &str = "several_speakers";
+
+impl MemoryRetrievalStage for ProviderMemory {}
+
+#[async_trait]
+impl AiStage for ProviderMemory {
+    async fn process(&self, ctx: &mut AiPipelineContext) -> Result<(), BoxError> {
+        let parts = Arc::clone(&ctx.turn.parts);
+        let memory = &parts.memory;
+        let given = memory
+            .retrieve(&ctx.event, &ctx.room_context, &ctx.channel_id)
+            .await?;
+        let sees = parts.sees();
+        let mut messages = given.messages;
+        let mut heard: Vec<(usize, &Arc<RoomEvent>)> = Vec::new();
+        for event in &given.events {
+            if event.id == ctx.event.id {
+                continue;
+            }
+            if let Some(message) = message_of(event, &ctx.channel_id, sees) {
+                if message.role == Role::User {
+                    heard.push((messages.len(), event));
+                }
+                messages.push(message);
+            }
+        }
+        repair_history(&mut messages, &mut heard);
+        let asked = parts_of(&ctx.event.content, sees);
+        if !asked.is_empty() {
+            heard.push((messages.len(), &ctx.event));
+            messages.push(AiMessage::new(Role::User, asked));
+        }
+        let several = attribute(&mut messages, &heard, &ctx.room_context).await?;
+        let mut context = AiContext::new(messages);
+        context.room = Some(ctx.room_context.clone());
+        ctx.ai_context = Some(context);
+        if several {
+            ctx.stage_metadata.insert(SEVERAL_SPEAKERS, true);
+        }
+        Ok(())
+    }
+}
+
+/// Calls without a result that a memory gives are cancelled ones (field report F42). Places of what was
+/// heard move along.
+fn repair_history(messages: &mut Vec<AiMessage>, heard: &mut [(usize, &Arc<RoomEvent>)]) {
+    let before = messages.len();
+    repair_tool_calls(messages);
+    // Only what came ready from the memory can have calls, and it lies before all events.
+    let after = messages.len();
+    for (at, _) in heard {
+        *at = (*at + after).saturating_sub(before);
+    }
+}
+
+/// Names who says what, where at least two people with names do.
+async fn attribute(
+    messages: &mut [AiMessage],
+    heard: &[(usize, &Arc<RoomEvent>)],
+    room: &RoomContext,
+) -> Result<bool, BoxError> {
+    let mut known: HashMap<&ParticipantId, Option<String>> = HashMap::new();
+    let mut named: Vec<(usize, Cow<'_, str>)> = Vec::new();
+    for (at, event) in heard {
+        if let Some(name) = event
+            .metadata
+            .get_str("sender_name")
+            .filter(|it| !it.is_empty())
+        {
+            named.push((*at, Cow::Borrowed(name)));
+            continue;
+        }
+        let Some(id) = event.source.participant_id.as_ref() else {
+            continue;
+        };
+        if !known.contains_key(id) {
+            let found = room.participant(id).await?;
+            let name = found.and_then(|it| it.display_name);
+            known.insert(id, name.filter(|it| !it.is_empty()));
+        }
+        if let Some(Some(name)) = known.get(id) {
+            named.push((*at, Cow::Owned(name.clone())));
+        }
+    }
+    let Some((_, first)) = named.first() else {
+        return Ok(false);
+    };
+    if named.iter().all(|(_, name)| name == first) {
+        return Ok(false);
+    }
+    for (at, name) in &named {
+        if let Some(message) = messages.get_mut(*at) {
+            name_speaker(message, name);
+        }
+    }
+    Ok(true)
+}
+
+fn name_speaker(message: &mut AiMessage, name: &str) {
+    match message.parts.as_mut_slice() {
+        [Part::Text { text }] => text.insert_str(0, &format!("{name}: ")),
+        _ => message.parts.insert(0, Part::text(format!("{name}:"))),
+    }
+}
