@@ -283,7 +283,12 @@ async fn commit(
                 tracing::debug!(room_id = %room, code = error.code(), error = %inner.shown(&error), "room changed meanwhile, deciding anew");
                 continue;
             }
-            receipt => receipt?,
+            Err(error) => {
+                let event = &pass.draft.id;
+                tracing::error!(room_id = %room, event_id = %event, code = error.code(), error = %inner.shown(&error), "event was not stored");
+                return Err(error);
+            }
+            Ok(receipt) => receipt,
         };
         let event = pass.draft.share();
         stored_log(inner, &event);
