@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use roomkit::RoomKit;
 use roomkit::model::{InboundMessage, Metadata};
-use roomkit_store_sqlite::{PayloadKey, PayloadKeys, SqliteConfig, SqliteStore};
+use roomkit_store::{PayloadKey, PayloadKeys};
+use roomkit_store_sqlite::{SqliteConfig, SqliteStore};
 use roomkit_testkit::MockChannel;
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
