@@ -39,3 +39,8 @@ pub fn inbox(connection: &mut Connection) -> Vec<String> {
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 pub struct Readme;
+
+/// The page about observability, whose example is tested here.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/observability.md")]
+pub struct Observability;

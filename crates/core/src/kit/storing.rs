@@ -90,8 +90,12 @@ impl Inner {
         error: Error,
     ) -> Result<RoomSnapshot> {
         use ErrorKind::{RoomNotFound, StaleFencingToken};
+        let not_stored = |error: Error| {
+            tracing::error!(room_id = %room, event_id = %event, code = error.code(), error = %self.shown(&error), "event was not stored");
+            Err(error)
+        };
         if matches!(error.kind(), RoomNotFound | StaleFencingToken) {
-            return Err(error);
+            return not_stored(error);
         }
         let found = async {
             match self.read(self.store.event(room, event)).await? {
@@ -104,7 +108,7 @@ impl Inner {
                 tracing::warn!(room_id = %room, event_id = %event, code = error.code(), error = %self.shown(&error), "commit failed, but the event is there");
                 Ok(snapshot)
             }
-            Ok(None) => Err(error),
+            Ok(None) => not_stored(error),
             Err(unread) => {
                 tracing::error!(room_id = %room, event_id = %event, code = error.code(), error = %self.shown(&error), unread = %self.shown(&unread), "commit failed, and whether the event is there cannot be read");
                 let problem = format!("event {event} of room {room} may be stored or not");

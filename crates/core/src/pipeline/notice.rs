@@ -53,6 +53,10 @@ pub(crate) fn announce_lifecycle(inner: &Arc<Inner>, room: &RoomSnapshot, event:
         .as_ref()
         .and_then(|id| id.as_str())
         .map(crate::model::ChannelId::from);
+    tracing::info!(
+        room_id = %event.room_id, channel_id = channel.as_ref().map(|channel| channel.as_str()),
+        event = %event.event_type, "binding changed"
+    );
     let notify = |event_type: FrameworkEventType| {
         inner.emit(event_type, |notice| {
             notice.room_id = Some(event.room_id.clone());

@@ -7,9 +7,7 @@ use super::system_event;
 use crate::channel::Reply;
 use crate::error::Result;
 use crate::kit::Inner;
-use crate::model::{
-    ChannelBinding, ChannelDirection, EventSource, EventType, Metadata, RoomEvent,
-};
+use crate::model::{ChannelBinding, ChannelDirection, EventSource, EventType, Metadata, RoomEvent};
 use crate::telemetry::Span;
 
 /// The answer as an event: one deeper in the chain, in the thread of what it answers.

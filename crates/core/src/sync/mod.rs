@@ -12,7 +12,8 @@ use std::sync::PoisonError;
 
 pub use lock::{FencingToken, InProcessLocks, RoomLock, RoomLockManager};
 pub(crate) use primitives::{
-    AtomicWaker, Mutex, MutexGuard, Numbers, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic, mpsc,
+    AtomicWaker, Mutex, MutexGuard, Numbers, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic,
+    mpsc,
 };
 pub use realtime::{EphemeralHandler, InProcessRealtime, RealtimeBackend};
 

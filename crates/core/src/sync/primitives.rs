@@ -1,5 +1,5 @@
-//! The locks, atomics and blocking queues of the core, in one place, so that a model checker can put its own in
-//! their stead: `tests/shuttle` compiles these very files that way. No other module takes them from
+//! The locks, atomics and blocking queues of the core, in one place, so that a model checker can put its
+//! own in their stead: `tests/shuttle` compiles these very files that way. No other module takes them from
 //! `std`.
 
 #[cfg(roomkit_shuttle)]

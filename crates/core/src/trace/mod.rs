@@ -1,6 +1,6 @@
 //! Protocol traces: what channels, sources and webhooks tell of their transport (RFC §15.6).
 //!
-//! A channel emits a [`ProtocolTrace`] for what goes over its wire: an INVITE, a handshake, a bounce.
+//! A channel emits a [`ProtocolTrace`](crate::model::ProtocolTrace) for what goes over its wire: an INVITE, a handshake, a bounce.
 //! It goes to the callbacks of [`RoomKit::on_trace`](crate::RoomKit::on_trace) and to the hooks of
 //! [`OnProtocolTrace`](crate::hook::OnProtocolTrace) in its room. Without either nothing is made:
 //! [`TraceEmitter::emit`] takes a function and does not call it.

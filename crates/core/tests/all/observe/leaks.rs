@@ -424,8 +424,10 @@ fn hooks(kit: &RoomKit) {
 }
 
 /// What must have been logged for the conversation to have gone through the paths that it is for.
-const LOGGED: [&str; 24] = [
+const LOGGED: [&str; 26] = [
     "event stored",
+    "event was not stored",
+    "binding changed",
     "room created",
     "hook failed",
     "hook timed out",

@@ -261,12 +261,12 @@ async fn a_sample_is_whole_traces_and_all_metrics() {
         roots * 4,
         "with store_event, broadcast and deliver"
     );
-    let messages = recorder.told.lock().unwrap();
-    let messages = messages
-        .metrics
-        .iter()
-        .filter(|told| told.name == metric::INBOUND_MESSAGES);
-    assert_eq!(messages.count(), 400);
+    let messages = {
+        let told = recorder.told.lock().unwrap();
+        let counted = |metric: &&Metric| metric.name == metric::INBOUND_MESSAGES;
+        told.metrics.iter().filter(counted).count()
+    };
+    assert_eq!(messages, 400);
 
     let nothing = Recorder::default();
     let kit = kit_of(builder(&nothing).telemetry_sample_rate(0.0), pair()).await;

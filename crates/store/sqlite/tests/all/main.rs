@@ -4,6 +4,7 @@
 mod conformance;
 mod damaged;
 mod faults;
+mod logs;
 mod model;
 mod opening;
 mod processes;
