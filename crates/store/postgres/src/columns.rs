@@ -2,7 +2,7 @@
 
 use roomkit_core::Result;
 use roomkit_core::model::{ChannelBinding, ChannelId, Participant, Room, RoomEvent};
-use roomkit_core::store::words_of;
+use roomkit_core::store::{RoomCommit, words_of};
 use roomkit_store::{EventRow, PayloadKeys, from_json, to_json};
 use sqlx::postgres::PgRow;
 
@@ -40,6 +40,17 @@ pub(crate) fn no_event(args: Args) -> Args {
         .add(None::<Vec<String>>)
         .add(None::<&str>)
         .add(None::<&[u8]>)
+}
+
+/// The outcome by its idempotency key, in two columns.
+pub(crate) fn outcome(args: Args, commit: &RoomCommit) -> Result<Args> {
+    Ok(match &commit.idempotency {
+        Some(outcome) => {
+            let json = to_json("outcome in room", commit.room_id.as_str(), outcome)?;
+            args.id(&outcome.key).add(json)
+        }
+        None => args.add(None::<&str>).add(None::<&str>),
+    })
 }
 
 /// A room as its JSON, without what changes with every event and is kept elsewhere.

@@ -14,6 +14,7 @@ use roomkit_store::to_json;
 use sqlx::postgres::PgRow;
 use tracing::{info, warn};
 
+use crate::append::{appended, only_appends};
 use crate::args::{Args, column, signed, unsigned};
 use crate::cache::Cached;
 use crate::columns;
@@ -68,21 +69,15 @@ impl Inner {
         let mut rereads = 0;
         loop {
             let known = self.known(&commit).await?;
-            let args = self.commit_args(&commit, known.as_ref())?;
-            let rows = self
-                .db
-                .try_rows(doing, &self.sql.commit, args, Repeat::NotDone);
-            let failure = match rows.await {
-                Ok(rows) => match self.answer(&commit, &rows)? {
-                    Answer::Done(state) => return self.snapshot(&room, *state, known.as_ref()),
-                    Answer::Refused(error) => return Err(error),
-                    Answer::Reread if rereads < REREADS => {
-                        rereads += 1;
-                        self.cache.forget(&room);
-                        continue;
-                    }
-                    Answer::Reread => return Err(changes_all_the_time(&room)),
-                },
+            let failure = match self.send(&commit, known.as_ref(), doing).await? {
+                Ok(Answer::Done(state)) => return self.snapshot(&room, *state, known.as_ref()),
+                Ok(Answer::Refused(error)) => return Err(error),
+                Ok(Answer::Reread) if rereads < REREADS => {
+                    rereads += 1;
+                    self.cache.forget(&room);
+                    continue;
+                }
+                Ok(Answer::Reread) => return Err(changes_all_the_time(&room)),
                 Err(failure) => failure,
             };
             if failure.certainty == Certainty::NotDone {
@@ -101,6 +96,33 @@ impl Inner {
                 Ok(Settled::Refused(error)) => return Err(error),
                 Err(_) => return Err(failure.into_error(doing)),
             }
+        }
+    }
+
+    async fn send(
+        &self,
+        commit: &RoomCommit,
+        known: Option<&Cached>,
+        doing: Doing<'_>,
+    ) -> Result<Result<Answer, Failure>> {
+        let rows = |sql, args| self.db.try_rows(doing, sql, args, Repeat::NotDone);
+        if let (Some(event), Some(known)) = (only_appends(commit), known) {
+            let args = self.append_args(commit, event, known)?;
+            match rows(&self.sql.append, args).await {
+                Ok(rows) => {
+                    if let Some(row) = rows.first() {
+                        let state = appended(row, commit, event, known)?;
+                        return Ok(Ok(Answer::Done(Box::new(state))));
+                    }
+                }
+                Err(failure) => return Ok(Err(failure)),
+            }
+            // Nothing was done. The function says why, or does what was more to do.
+        }
+        let args = self.commit_args(commit, known)?;
+        match rows(&self.sql.commit, args).await {
+            Ok(rows) => self.answer(commit, &rows).map(Ok),
+            Err(failure) => Ok(Err(failure)),
         }
     }
 
@@ -309,14 +331,7 @@ impl Inner {
                 None => columns::no_event(args),
             };
         }
-        let args = match &commit.idempotency {
-            Some(outcome) => args.id(&outcome.key).add(to_json(
-                "outcome in room",
-                commit.room_id.as_str(),
-                outcome,
-            )?),
-            None => args.add(None::<&str>).add(None::<&str>),
-        };
+        let args = columns::outcome(args, commit)?;
         let args = binding_columns(args, &commit.bindings)?;
         let args = participant_columns(args, &commit.participants)?;
         let args = speaker_columns(args, commit.speaker.as_ref(), &commit.room_id, commit.at)?;

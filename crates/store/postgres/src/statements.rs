@@ -23,6 +23,26 @@ statements! {
         $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30, $31, $32,
         $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43, $44, $45, $46, $47, $48, $49, $50, $51,
         $52, $53, $54, $55, $56, $57)";
+    append: "WITH head AS (
+            UPDATE {s}.event_sequences AS h SET version = h.version + 1, latest_index = $7,
+                event_count = h.event_count + 1, updated_us = $4, activity_us = $4,
+                fencing = greatest(h.fencing, $3)
+            WHERE h.room_id = $1 AND h.version = $2 AND h.data_stamp = $5 AND h.bindings_stamp = $6
+                AND $7 = coalesce(h.latest_index, -1) + 1
+                AND coalesce($3 >= h.fencing, true)
+                AND ($21 IS NULL OR EXISTS (SELECT 1 FROM {s}.senders AS x
+                    JOIN {s}.participants AS p ON p.room_id = x.room_id AND p.id = $23
+                    WHERE x.room_id = $1 AND x.channel_type = $20 AND x.sender_id = $21
+                        AND $22 = ANY (p.connected_via)))
+            RETURNING h.tenant, h.version, h.event_count),
+        event AS (
+            INSERT INTO {s}.events (room_id, index, id, tenant, type, channel_id, participant_id,
+                parent_event_id, created_us, redacted, words, data, payload)
+            SELECT $1, $7, $8, tenant, $9, $10, $11, $12, $13, $14, $15, $16, $17 FROM head),
+        outcome AS (
+            INSERT INTO {s}.outcomes (room_id, key, data) SELECT $1, $18, $19 FROM head
+            WHERE $18 IS NOT NULL)
+        SELECT version, event_count FROM head";
     room: "SELECT h.version, h.latest_index, h.event_count, h.updated_us, h.activity_us, h.data_stamp,
             CASE WHEN h.data_stamp IS DISTINCT FROM $2 THEN r.data END,
             h.bindings_stamp,

@@ -413,10 +413,9 @@ ALTER TABLE ONLY {s}.senders
 ALTER TABLE ONLY {s}.tasks
     ADD CONSTRAINT tasks_pkey PRIMARY KEY (room_id, "position");
 CREATE INDEX bindings_open ON {s}.bindings USING btree (tenant, channel_id, room_id) WHERE open;
-CREATE INDEX events_by_age ON {s}.events USING btree (tenant, created_us) WHERE (NOT redacted);
+CREATE INDEX events_by_age ON {s}.events USING btree (tenant, redacted, created_us);
 CREATE INDEX events_by_parent ON {s}.events USING btree (room_id, parent_event_id, created_us) WHERE (parent_event_id IS NOT NULL);
 CREATE INDEX events_by_words ON {s}.events USING gin (words) WITH (gin_pending_list_limit='64');
-CREATE INDEX events_redacted_by_age ON {s}.events USING btree (tenant, created_us) WHERE redacted;
 CREATE INDEX identity_addresses_by_identity ON {s}.identity_addresses USING btree (tenant, identity_id);
 CREATE INDEX owed_by_lane ON {s}.owed USING btree (room_id, channel_id, index, delivery_id);
 CREATE INDEX rooms_by_age ON {s}.rooms USING btree (created_us, room_id);

@@ -1,6 +1,7 @@
 //! The store against a real PostgreSQL.
 #![cfg(test)]
 
+mod append;
 mod cancel;
 mod conformance;
 mod faults;
