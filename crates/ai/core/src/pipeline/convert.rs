@@ -19,7 +19,8 @@ pub(super) fn message_of(event: &RoomEvent, agent: &ChannelId, sees: bool) -> Op
 
 /// A content in parts: pictures where the model sees, and words for the rest.
 pub(super) fn parts_of(content: &EventContent, sees: bool) -> Vec<Part> {
-    let mut parts = Vec::new();
+    // Nearly all is plain text: one part needs room for one.
+    let mut parts = Vec::with_capacity(1);
     add(content, sees, &mut parts);
     parts
 }

@@ -34,7 +34,8 @@ impl AiStage for ProviderMemory {
             .await?;
         let sees = parts.sees();
         let mut messages = given.messages;
-        let mut heard: Vec<(usize, &Arc<RoomEvent>)> = Vec::new();
+        messages.reserve(given.events.len() + 1);
+        let mut heard: Vec<(usize, &Arc<RoomEvent>)> = Vec::with_capacity(given.events.len() + 1);
         for event in &given.events {
             if event.id == ctx.event.id {
                 continue;

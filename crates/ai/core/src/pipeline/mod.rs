@@ -296,8 +296,8 @@ impl AiPipeline {
     pub(crate) async fn process(&self, ctx: &mut AiPipelineContext) {
         ctx.whole = self.whole;
         let turn = Arc::clone(&ctx.turn);
+        let mut began = turn.age();
         for stage in &self.stages {
-            let began = turn.age();
             let name = stage.name();
             let failure = run(&**stage, ctx).await;
             if let Some(failure) = failure {
@@ -310,7 +310,9 @@ impl AiPipeline {
             if let Some(aborted) = &mut ctx.aborted {
                 aborted.stage = name.to_owned();
             }
-            self.report(ctx, name, turn.age().saturating_sub(began));
+            let ended = turn.age();
+            self.report(ctx, name, ended.saturating_sub(began), ended);
+            began = ended;
             if ctx.is_aborted() {
                 ctx.output = None;
                 ctx.stream = None;
@@ -328,7 +330,7 @@ impl AiPipeline {
     }
 
     /// Tells the listeners that a stage is done, and at the end that the turn is (RFC §12.9.10).
-    fn report(&self, ctx: &AiPipelineContext, stage: &str, took: Duration) {
+    fn report(&self, ctx: &AiPipelineContext, stage: &str, took: Duration, age: Duration) {
         let turn = &ctx.turn;
         let Some(kit) = turn.kit.as_ref().and_then(|kit| kit.upgrade()) else {
             return;
@@ -344,19 +346,19 @@ impl AiPipeline {
                 None => done,
             }
         });
-        let total = || fractional_millis(turn.age());
+        let total = fractional_millis(age);
         if let Some(reason) = reason {
             emit(&kit, turn, "ai_pipeline.aborted", || {
                 Metadata::new()
                     .with("stage_name", stage)
                     .with("abort_reason", reason)
-                    .with("total_latency_ms", total())
+                    .with("total_latency_ms", total)
             });
         } else if ctx.output.is_some() {
             emit(&kit, turn, "ai_pipeline.completed", || {
                 Metadata::new()
                     .with("stage_count", self.stages.len())
-                    .with("total_latency_ms", total())
+                    .with("total_latency_ms", total)
             });
         }
     }
