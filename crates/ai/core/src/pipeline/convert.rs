@@ -31,11 +31,10 @@ pub(super) fn message_of(
 pub(super) fn parts_of(event: &Arc<RoomEvent>, sees: bool) -> Parts {
     // Nearly all is plain text, and stays where it is.
     if let Some(text) = SharedText::of_event(event) {
-        let is_blank = text.chars().all(char::is_whitespace);
-        return match is_blank {
-            true => Parts::new(),
-            false => Part::Text { text }.into(),
-        };
+        if text.chars().all(char::is_whitespace) {
+            return Parts::new();
+        }
+        return Part::Text { text }.into();
     }
     let mut parts = Parts::new();
     add(&event.content, sees, &mut parts);
