@@ -1,5 +1,9 @@
 //! The examples, each as a function that writes what it prints, so that a test can read it.
 
+pub mod ai_chat;
+pub mod ai_multi_speaker;
+pub mod ai_tool_search;
+pub mod ai_tools;
 pub mod assistant;
 pub mod custom_channel;
 pub mod hooks;

@@ -4,7 +4,7 @@
 macro_rules! prints {
     ($($name:ident($out:ident) => $run:expr;)+) => {$(
         mod $name {
-            use roomkit_examples::$name::run;
+            use roomkit_examples::$name::*;
 
             async fn check() {
                 let mut $out = Vec::new();
@@ -27,6 +27,10 @@ macro_rules! prints {
 }
 
 prints! {
+    ai_chat(out) => run(&mut out, offline(), &QUESTIONS).await;
+    ai_multi_speaker(out) => run(&mut out).await;
+    ai_tool_search(out) => run(&mut out).await;
+    ai_tools(out) => run(&mut out).await;
     custom_channel(out) => run(&mut out).await;
     hooks(out) => run(&mut out).await;
     identity(out) => run(&mut out).await;
@@ -49,6 +53,10 @@ fn every_example_is_tested() {
     assert_eq!(
         programs,
         [
+            "ai_chat",
+            "ai_multi_speaker",
+            "ai_tool_search",
+            "ai_tools",
             "custom_channel",
             "hooks",
             "identity",

@@ -4,19 +4,23 @@ use crate::args::Args;
 use crate::command::{cargo, run as execute};
 use crate::error::{Error, Result};
 
-/// A vendor that can be talked to: its name, its crate, whose example `live` talks, and the variable
-/// that holds the key, or the model where a server of one's own wants none.
-type Vendor = (&'static str, &'static str, &'static str);
+/// A vendor that can be talked to: its name, its crate, whose example `live` talks, and the variables of
+/// which one has to be set: the key, or where a server of one's own is and which of its models to ask.
+type Vendor = (&'static str, &'static str, &'static [&'static str]);
 
 const VENDORS: &[Vendor] = &[
-    ("anthropic", "roomkit-ai-anthropic", "ANTHROPIC_API_KEY"),
-    ("ollama", "roomkit-ai-ollama", "OLLAMA_MODEL"),
-    ("openai", "roomkit-ai-openai", "OPENAI_API_KEY"),
+    ("anthropic", "roomkit-ai-anthropic", &["ANTHROPIC_API_KEY"]),
+    (
+        "ollama",
+        "roomkit-ai-ollama",
+        &["OLLAMA_HOST", "OLLAMA_MODEL"],
+    ),
+    ("openai", "roomkit-ai-openai", &["OPENAI_API_KEY"]),
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
-    let (name, package, variable) = find(&Args::names(arguments)?)?;
-    check_key(name, variable, std::env::var(variable).ok())?;
+    let (name, package, variables) = find(&Args::names(arguments)?)?;
+    check_set(name, variables, |variable| std::env::var(variable).ok())?;
     execute(&mut cargo([
         "run",
         "--quiet",
@@ -38,13 +42,15 @@ fn find(names: &[String]) -> Result<Vendor> {
     vendor.copied().ok_or_else(unknown)
 }
 
-/// Without a key nothing was tried, which is no success.
-fn check_key(name: &str, variable: &str, key: Option<String>) -> Result<()> {
-    if key.is_some_and(|key| !key.trim().is_empty()) {
+/// Without a key, or a server, nothing was tried, which is no success.
+fn check_set(name: &str, variables: &[&str], value: impl Fn(&str) -> Option<String>) -> Result<()> {
+    let is_set = |variable: &&str| value(variable).is_some_and(|it| !it.trim().is_empty());
+    if variables.iter().any(is_set) {
         return Ok(());
     }
+    let variables = variables.join(" or ");
     Err(Error::problem(format!(
-        "{variable} is not set: {name} was not talked to"
+        "{variables} is not set: {name} was not talked to"
     )))
 }
 
@@ -64,10 +70,13 @@ mod tests {
 
     #[test]
     fn without_a_key_it_fails_and_says_so() {
+        let variables = &["ACME_HOST", "ACME_KEY"];
         for key in [None, Some(" ".to_owned())] {
-            let error = check_key("acme", "ACME_KEY", key).unwrap_err().to_string();
-            assert!(error.contains("ACME_KEY"), "{error}");
+            let error = check_set("acme", variables, |_| key.clone()).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains("ACME_HOST or ACME_KEY"), "{error}");
         }
-        assert!(check_key("acme", "ACME_KEY", Some("k".into())).is_ok());
+        let has_key = |name: &str| (name == "ACME_KEY").then(|| "k".to_owned());
+        assert!(check_set("acme", variables, has_key).is_ok());
     }
 }

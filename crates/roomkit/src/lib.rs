@@ -5,6 +5,8 @@ pub mod prelude;
 // The root of the core holds what applications use, so all of it stands at this root too.
 pub use roomkit_core::*;
 
+#[cfg(feature = "ai")]
+pub use roomkit_ai as ai;
 #[cfg(feature = "anthropic")]
 pub use roomkit_ai_anthropic as anthropic;
 #[cfg(feature = "ollama")]

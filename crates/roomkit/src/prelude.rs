@@ -20,5 +20,11 @@ pub use roomkit_core::{
     RoomContext, RoomKit, RoomKitBuilder, RoomOptions, Rooms, WeakKit, async_trait,
 };
 
+#[cfg(feature = "ai")]
+pub use roomkit_ai::{
+    Agent, AiChannel, AiProvider, BeforeAiContextBuild, BeforeAiGeneration, BeforeToolUse,
+    OnAiResponse, OnAiThinking, OnPlanUpdated, OnToolCall, OnUserInputRequired, Steering, Tool,
+    ToolContext, ToolError, ToolSet, tool,
+};
 #[cfg(feature = "websocket")]
 pub use roomkit_websocket::WebSocketChannel;

@@ -13,10 +13,12 @@ mod memory;
 mod message;
 mod mock;
 mod model;
+mod parts;
 pub mod pipeline;
 mod provider;
 mod response;
 mod secret;
+mod text;
 mod tool;
 mod transcript;
 mod turn;
@@ -36,12 +38,14 @@ pub use memory::{MemoryProvider, MemoryResult, SlidingWindowMemory};
 pub use message::{AiMessage, Part, ResultPart, Role, ToolArguments, ToolCall, ToolResult};
 pub use mock::MockAiProvider;
 pub use model::{ModelInfo, ModelPricing};
+pub use parts::Parts;
 pub use provider::{AiCapabilities, AiProvider, AiStream, StreamEvent};
 pub use response::{AiResponse, FinishReason, Usage};
 pub use roomkit_core::async_trait;
 #[cfg(feature = "schemars")]
 pub use schemars;
 pub use secret::ApiKey;
+pub use text::SharedText;
 pub use tool::{
     Arguments, Cancellation, ConsoleToolAuditor, ExternalCall, ExternalError, ExternalTools,
     FnTool, IntoToolResult, Json, JsonlToolAuditor, OverrideMode, PlanStatus, PlanUpdated,

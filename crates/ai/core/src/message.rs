@@ -6,6 +6,8 @@ use roomkit_core::model::Metadata;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::{Parts, SharedText};
+
 /// Who says a message of the model's conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,7 +29,7 @@ pub struct AiMessage {
     /// Who says it.
     pub role: Role,
     /// What is said, in order.
-    pub parts: Vec<Part>,
+    pub parts: Parts,
     /// Data of the application; no provider sends it.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
@@ -41,7 +43,7 @@ pub enum Part {
     /// Text.
     Text {
         /// The text.
-        text: String,
+        text: SharedText,
     },
     /// A picture.
     Image {
@@ -146,12 +148,12 @@ impl AiMessage {
     }
 
     /// What somebody in the room said.
-    pub fn user(text: impl Into<String>) -> Self {
+    pub fn user(text: impl Into<SharedText>) -> Self {
         Self::new(Role::User, [Part::text(text)])
     }
 
     /// What this agent said.
-    pub fn assistant(text: impl Into<String>) -> Self {
+    pub fn assistant(text: impl Into<SharedText>) -> Self {
         Self::new(Role::Assistant, [Part::text(text)])
     }
 
@@ -189,7 +191,7 @@ impl AiMessage {
 
 impl Part {
     /// Text.
-    pub fn text(text: impl Into<String>) -> Self {
+    pub fn text(text: impl Into<SharedText>) -> Self {
         Self::Text { text: text.into() }
     }
 

@@ -58,6 +58,11 @@ fn take_result(results: &mut Vec<ToolResult>, call: &ToolCall) -> ToolResult {
 
 /// Whether calls and results are paired as vendors ask for.
 fn is_in_order(messages: &[AiMessage]) -> bool {
+    let is_of_tools = |part: &Part| matches!(part, Part::ToolCall(_) | Part::ToolResult(_));
+    let is_plain = |it: &AiMessage| !it.parts.is_empty() && !it.parts.iter().any(is_of_tools);
+    if messages.iter().all(is_plain) {
+        return true;
+    }
     let mut seen = HashSet::new();
     let mut open: Vec<&str> = Vec::new();
     for message in messages {

@@ -99,6 +99,25 @@ fn every_name_has_one_meaning() {
         IdentityDecision,
         FailurePolicy,
     );
+    #[cfg(feature = "ai")]
+    types!(
+        Agent,
+        AiChannel,
+        Box<dyn AiProvider>,
+        Box<dyn Tool>,
+        ToolSet,
+        ToolContext,
+        ToolError,
+        Steering,
+        BeforeAiContextBuild,
+        BeforeAiGeneration,
+        BeforeToolUse,
+        OnAiResponse,
+        OnAiThinking,
+        OnPlanUpdated,
+        OnToolCall,
+        OnUserInputRequired,
+    );
     #[cfg(feature = "websocket")]
     types!(WebSocketChannel);
 }
@@ -152,4 +171,28 @@ async fn a_point_of_ones_own_runs_its_hooks() {
         verdict.unwrap(),
         HookVerdict::Allowed("+15550001111".to_owned())
     );
+}
+
+/// An agent with a tool is put together with the names of the prelude alone.
+#[cfg(feature = "ai")]
+mod agent {
+    use roomkit::prelude::*;
+
+    tool! {
+        /// Says what a double is.
+        async fn double(
+            /// The number.
+            number: i64,
+        ) -> Result<String, ToolError> {
+            Ok((number * 2).to_string())
+        }
+    }
+
+    #[test]
+    fn an_agent_with_a_tool_is_put_together() {
+        let agent = Agent::builder("helper")
+            .role("Helper")
+            .channel(|it| it.tool(double()));
+        assert_eq!(*agent.build().unwrap().id(), "helper");
+    }
 }

@@ -23,9 +23,20 @@ fn a_crate_behind_a_feature_is_a_module() {
     assert_eq!(*ws.id(), "ws");
 }
 
+#[cfg(feature = "ai")]
+#[test]
+fn agents_are_a_module_and_need_no_vendor() {
+    let provider = roomkit::ai::MockAiProvider::new(["Hello!"]);
+    let agent = roomkit::ai::AiChannel::builder("helper").provider(provider);
+    assert!(agent.build().is_ok());
+}
+
 #[cfg(feature = "openai")]
 #[test]
 fn a_vendors_crate_is_a_module_by_its_name() {
     let config = roomkit::openai::OpenAiConfig::new("a-model");
-    assert!(roomkit::openai::OpenAiProvider::new(config).is_ok());
+    let provider = roomkit::openai::OpenAiProvider::new(config).unwrap();
+    // The module of agents comes with it.
+    let agent = roomkit::ai::AiChannel::builder("helper").provider(provider);
+    assert!(agent.build().is_ok());
 }

@@ -179,15 +179,8 @@ fn report(row: &str, figure_ns: f64, floor_ns: f64, extra: serde_json::Value, me
     );
 }
 
-/// A turn of an agent beside one of an agent that is a constant: without a past, and with one of 50
-/// events.
-async fn a_turn() {
-    for window in [0, 50] {
-        a_turn_of(window).await;
-    }
-}
-
-async fn a_turn_of(window: usize) {
+/// A turn of an agent beside one of an agent that is a constant, with a past of so many events.
+async fn a_turn(row: &str, window: usize) {
     let (mut figures, mut floors) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let parrot = kit_of(Parrot("agent".into(), 0), 0, 0).await;
@@ -200,7 +193,7 @@ async fn a_turn_of(window: usize) {
     let extra = serde_json::json!({
         "window": window, "own_us": (own / 10.0).round() / 100.0, "goal_us": 15.0,
     });
-    report("ai_turn", figure, floor, extra, own <= 15_000.0);
+    report(row, figure, floor, extra, own <= 15_000.0);
 }
 
 /// A piece of a streamed answer, for each who sees it come.
@@ -256,8 +249,11 @@ fn main() {
         .collect();
     let is_wanted = |row: &str| wanted.is_empty() || wanted.iter().any(|it| row.contains(it));
     runtime.block_on(async {
-        if is_wanted("ai_turn") {
-            a_turn().await;
+        if is_wanted("ai_turn_without_past") {
+            a_turn("ai_turn_without_past", 0).await;
+        }
+        if is_wanted("ai_turn_after_50_events") {
+            a_turn("ai_turn_after_50_events", 50).await;
         }
         if is_wanted("ai_delta") {
             a_delta().await;

@@ -1,30 +1,47 @@
 //! Events as messages: who says them to the model, and in which parts.
 
-use roomkit_core::model::{ChannelId, EventContent, EventType, RoomEvent};
+use std::sync::Arc;
 
-use crate::{AiMessage, Part, Role};
+use roomkit_core::model::{ChannelId, EventContent, EventType, Metadata, RoomEvent};
+
+use crate::{AiMessage, Part, Parts, Role, SharedText};
 
 /// An event of the past as a message; nothing where it says nothing to a model.
-pub(super) fn message_of(event: &RoomEvent, agent: &ChannelId, sees: bool) -> Option<AiMessage> {
+pub(super) fn message_of(
+    event: &Arc<RoomEvent>,
+    agent: &ChannelId,
+    sees: bool,
+) -> Option<AiMessage> {
     let is_said = matches!(event.event_type, EventType::Message | EventType::System);
     if !is_said || event.is_blocked() || event.is_deleted() || event.is_redacted() {
         return None;
     }
     // Edits and deletions are not of the types above: their target shows what became of it.
-    let parts = parts_of(&event.content, sees);
+    let parts = parts_of(event, sees);
     let is_own = event.source.channel_id == *agent;
     let role = if is_own { Role::Assistant } else { Role::User };
-    (!parts.is_empty()).then(|| AiMessage::new(role, parts))
+    (!parts.is_empty()).then(|| AiMessage {
+        role,
+        parts,
+        metadata: Metadata::new(),
+    })
 }
 
-/// A content in parts: pictures where the model sees, and words for the rest.
-pub(super) fn parts_of(content: &EventContent, sees: bool) -> Vec<Part> {
-    let mut parts = Vec::new();
-    add(content, sees, &mut parts);
+/// What an event says in parts: pictures where the model sees, and words for the rest.
+pub(super) fn parts_of(event: &Arc<RoomEvent>, sees: bool) -> Parts {
+    // Nearly all is plain text, and stays where it is.
+    if let Some(text) = SharedText::of_event(event) {
+        if text.chars().all(char::is_whitespace) {
+            return Parts::new();
+        }
+        return Part::Text { text }.into();
+    }
+    let mut parts = Parts::new();
+    add(&event.content, sees, &mut parts);
     parts
 }
 
-fn add(content: &EventContent, sees: bool, parts: &mut Vec<Part>) {
+fn add(content: &EventContent, sees: bool, parts: &mut Parts) {
     let mut say = |text: &str| {
         if !text.trim().is_empty() {
             parts.push(Part::text(text));

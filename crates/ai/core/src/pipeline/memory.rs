@@ -1,7 +1,7 @@
 //! The built-in stage that gives the past: what the memory has, as messages, and who says what.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -34,9 +34,12 @@ impl AiStage for ProviderMemory {
             .await?;
         let sees = parts.sees();
         let mut messages = given.messages;
-        let mut heard: Vec<(usize, &Arc<RoomEvent>)> = Vec::new();
+        let are_some_ready = !messages.is_empty();
+        messages.reserve(given.events.len() + 1);
+        let mut heard: Vec<(usize, &Arc<RoomEvent>)> = Vec::with_capacity(given.events.len() + 1);
         for event in &given.events {
-            if event.id == ctx.event.id {
+            // By its index first, which costs less to compare.
+            if event.index == ctx.event.index && event.id == ctx.event.id {
                 continue;
             }
             if let Some(message) = message_of(event, &ctx.channel_id, sees) {
@@ -46,8 +49,11 @@ impl AiStage for ProviderMemory {
                 messages.push(message);
             }
         }
-        repair_history(&mut messages, &mut heard);
-        let asked = parts_of(&ctx.event.content, sees);
+        // Events have no calls.
+        if are_some_ready {
+            repair_history(&mut messages, &mut heard);
+        }
+        let asked = parts_of(&ctx.event, sees);
         if !asked.is_empty() {
             heard.push((messages.len(), &ctx.event));
             messages.push(AiMessage::new(Role::User, asked));
@@ -75,39 +81,64 @@ fn repair_history(messages: &mut Vec<AiMessage>, heard: &mut [(usize, &Arc<RoomE
     }
 }
 
+/// A speaker's name: as the message says, or as the room knows it.
+enum Name<'a> {
+    Told(&'a str),
+    Known(Arc<str>),
+}
+
+impl Deref for Name<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            Self::Told(name) => name,
+            Self::Known(name) => name,
+        }
+    }
+}
+
 /// Names who says what, where at least two people with names do.
 async fn attribute(
     messages: &mut [AiMessage],
     heard: &[(usize, &Arc<RoomEvent>)],
     room: &RoomContext,
 ) -> Result<bool, BoxError> {
-    let mut known: HashMap<&ParticipantId, Option<String>> = HashMap::new();
-    let mut named: Vec<(usize, Cow<'_, str>)> = Vec::new();
+    let mut known: HashMap<&ParticipantId, Option<Arc<str>>> = HashMap::new();
+    let mut last: Option<(&ParticipantId, Option<Arc<str>>)> = None;
+    let mut named: Vec<(usize, Name<'_>)> = Vec::new();
     for (at, event) in heard {
         if let Some(name) = event
             .metadata
             .get_str("sender_name")
             .filter(|it| !it.is_empty())
         {
-            named.push((*at, Cow::Borrowed(name)));
+            named.push((*at, Name::Told(name)));
             continue;
         }
         let Some(id) = event.source.participant_id.as_ref() else {
             continue;
         };
-        if !known.contains_key(id) {
-            let found = room.participant(id).await?;
-            let name = found.and_then(|it| it.display_name);
-            known.insert(id, name.filter(|it| !it.is_empty()));
-        }
-        if let Some(Some(name)) = known.get(id) {
-            named.push((*at, Cow::Owned(name.clone())));
-        }
+        // People say several things in a row: most are looked up once.
+        let name = match &last {
+            Some((of, name)) if *of == id => name.clone(),
+            _ => {
+                if !known.contains_key(id) {
+                    let found = room.participant(id).await?;
+                    let name = found.and_then(|it| it.display_name);
+                    known.insert(id, name.filter(|it| !it.is_empty()).map(Arc::from));
+                }
+                let name = known.get(id).cloned().flatten();
+                last = Some((id, name.clone()));
+                name
+            }
+        };
+        named.extend(name.map(|name| (*at, Name::Known(name))));
     }
     let Some((_, first)) = named.first() else {
         return Ok(false);
     };
-    if named.iter().all(|(_, name)| name == first) {
+    if named.iter().all(|(_, name)| **name == **first) {
         return Ok(false);
     }
     for (at, name) in &named {
@@ -119,8 +150,8 @@ async fn attribute(
 }
 
 fn name_speaker(message: &mut AiMessage, name: &str) {
-    match message.parts.as_mut_slice() {
-        [Part::Text { text }] => text.insert_str(0, &format!("{name}: ")),
+    match &mut *message.parts {
+        [Part::Text { text }] => *text = format!("{name}: {text}").into(),
         _ => message.parts.insert(0, Part::text(format!("{name}:"))),
     }
 }

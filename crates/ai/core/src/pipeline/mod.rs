@@ -16,7 +16,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use roomkit_core::channel::DeltaStream;
 use roomkit_core::hook::BoxError;
-use roomkit_core::model::{ChannelBinding, ChannelId, Metadata, RoomEvent};
+use roomkit_core::model::{ChannelBinding, ChannelId, FrameworkEventType, Metadata, RoomEvent};
 use roomkit_core::{ChannelOutput, RoomContext, RoomKit};
 
 pub use self::gates::{HookGate, HookPreGeneration};
@@ -37,7 +37,9 @@ pub trait AiStage: Send + Sync + 'static {
     /// What it is called in framework events. Default: its type's name.
     fn name(&self) -> &str {
         let name = type_name::<Self>();
-        name.rsplit("::").next().unwrap_or(name)
+        // By the byte: it is asked for at each stage of each turn.
+        let after = name.rfind(':').and_then(|at| name.get(at + 1..));
+        after.unwrap_or(name)
     }
 
     /// Does its part of the turn.
@@ -256,6 +258,10 @@ impl AiPipelineContext {
 pub(crate) struct AiPipeline {
     stages: Vec<Arc<dyn AiStage>>,
     whole: bool,
+    /// Made once: they are told of at each stage of each turn.
+    stage_complete: FrameworkEventType,
+    aborted: FrameworkEventType,
+    completed: FrameworkEventType,
 }
 
 impl AiPipeline {
@@ -289,15 +295,21 @@ impl AiPipeline {
             Some(stage) => stage,
             None => Arc::new(WholeOrStreamedEmission),
         });
-        Self { stages, whole }
+        Self {
+            stages,
+            whole,
+            stage_complete: "ai_pipeline.stage_complete".into(),
+            aborted: "ai_pipeline.aborted".into(),
+            completed: "ai_pipeline.completed".into(),
+        }
     }
 
     /// Runs a turn through the stages. It never fails: what goes wrong aborts.
     pub(crate) async fn process(&self, ctx: &mut AiPipelineContext) {
         ctx.whole = self.whole;
         let turn = Arc::clone(&ctx.turn);
+        let mut began = turn.age();
         for stage in &self.stages {
-            let began = turn.age();
             let name = stage.name();
             let failure = run(&**stage, ctx).await;
             if let Some(failure) = failure {
@@ -310,7 +322,9 @@ impl AiPipeline {
             if let Some(aborted) = &mut ctx.aborted {
                 aborted.stage = name.to_owned();
             }
-            self.report(ctx, name, turn.age().saturating_sub(began));
+            let ended = turn.age();
+            self.report(ctx, name, ended.saturating_sub(began), ended);
+            began = ended;
             if ctx.is_aborted() {
                 ctx.output = None;
                 ctx.stream = None;
@@ -328,13 +342,13 @@ impl AiPipeline {
     }
 
     /// Tells the listeners that a stage is done, and at the end that the turn is (RFC §12.9.10).
-    fn report(&self, ctx: &AiPipelineContext, stage: &str, took: Duration) {
+    fn report(&self, ctx: &AiPipelineContext, stage: &str, took: Duration, age: Duration) {
         let turn = &ctx.turn;
         let Some(kit) = turn.kit.as_ref().and_then(|kit| kit.upgrade()) else {
             return;
         };
         let reason = ctx.aborted.as_ref().map(|it| it.reason.as_str());
-        emit(&kit, turn, "ai_pipeline.stage_complete", || {
+        emit(&kit, turn, &self.stage_complete, || {
             let done = Metadata::new()
                 .with("stage_name", stage)
                 .with("latency_ms", fractional_millis(took))
@@ -344,27 +358,32 @@ impl AiPipeline {
                 None => done,
             }
         });
-        let total = || fractional_millis(turn.age());
+        let total = fractional_millis(age);
         if let Some(reason) = reason {
-            emit(&kit, turn, "ai_pipeline.aborted", || {
+            emit(&kit, turn, &self.aborted, || {
                 Metadata::new()
                     .with("stage_name", stage)
                     .with("abort_reason", reason)
-                    .with("total_latency_ms", total())
+                    .with("total_latency_ms", total)
             });
         } else if ctx.output.is_some() {
-            emit(&kit, turn, "ai_pipeline.completed", || {
+            emit(&kit, turn, &self.completed, || {
                 Metadata::new()
                     .with("stage_count", self.stages.len())
-                    .with("total_latency_ms", total())
+                    .with("total_latency_ms", total)
             });
         }
     }
 }
 
 /// Tells the listeners, where there are any.
-fn emit(kit: &RoomKit, turn: &Turn, event_type: &str, data: impl FnOnce() -> Metadata) {
-    kit.emit_with(event_type, |event| {
+fn emit(
+    kit: &RoomKit,
+    turn: &Turn,
+    event_type: &FrameworkEventType,
+    data: impl FnOnce() -> Metadata,
+) {
+    kit.emit_with(event_type.clone(), |event| {
         event.room_id = Some(turn.room_id().clone());
         event.channel_id = Some(turn.source.channel_id.clone());
         event.event_id = Some(turn.event.id.clone());

@@ -15,8 +15,14 @@ use roomkit_core::Clock;
 
 use crate::{Cancellation, LoopEndReason};
 
-/// Says when a turn has to stop. It is polled along with whatever the turn waits for.
+/// Says when a turn has to stop.
+///
+/// What is ready at once is asked for by looking alone; a timer is started, and the flag waited for, once
+/// the turn waits for something itself.
 pub(crate) struct Stop {
+    cancel: Cancellation,
+    clock: Arc<dyn Clock>,
+    until: Option<Duration>,
     waits: Option<BoxFuture<'static, LoopEndReason>>,
     stopped: Option<LoopEndReason>,
 }
@@ -27,11 +33,66 @@ impl Stop {
         clock: &Arc<dyn Clock>,
         limit: Option<Duration>,
     ) -> Self {
-        let cancel = cancel.clone();
-        let over = limit.map(|limit| clock.sleep(limit));
-        let waits = async move {
-            let cancelled = pin!(cancel.cancelled());
-            let mut cancelled = cancelled;
+        Self {
+            cancel: cancel.clone(),
+            clock: Arc::clone(clock),
+            until: limit.map(|limit| clock.elapsed().saturating_add(limit)),
+            waits: None,
+            stopped: None,
+        }
+    }
+
+    /// Whether the turn has to stop now.
+    pub(crate) fn now(&mut self) -> Option<LoopEndReason> {
+        if self.stopped.is_none() {
+            let is_late = |until: Duration| self.clock.elapsed() >= until;
+            if self.cancel.is_cancelled() {
+                self.stopped = Some(LoopEndReason::Cancelled);
+            } else if self.until.is_some_and(is_late) {
+                self.stopped = Some(LoopEndReason::Timeout);
+            }
+        }
+        self.stopped
+    }
+
+    /// Polls what the turn waits for, unless it has to stop.
+    pub(crate) fn poll_or<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        poll: impl FnOnce(&mut Context<'_>) -> Poll<T>,
+    ) -> Poll<Result<T, LoopEndReason>> {
+        if let Some(reason) = self.now() {
+            return Poll::Ready(Err(reason));
+        }
+        if let Poll::Ready(output) = poll(cx) {
+            return Poll::Ready(Ok(output));
+        }
+        let waits = match &mut self.waits {
+            Some(waits) => waits,
+            None => {
+                let waits = self.wait();
+                self.waits.insert(waits)
+            }
+        };
+        waits.as_mut().poll(cx).map(|reason| {
+            self.waits = None;
+            self.stopped = Some(reason);
+            Err(reason)
+        })
+    }
+
+    /// Waits for `future`, unless the turn has to stop before it is ready.
+    pub(crate) async fn or<F: Future>(&mut self, future: F) -> Result<F::Output, LoopEndReason> {
+        let mut future = pin!(future);
+        poll_fn(|cx| self.poll_or(cx, |cx| future.as_mut().poll(cx))).await
+    }
+
+    fn wait(&self) -> BoxFuture<'static, LoopEndReason> {
+        let cancel = self.cancel.clone();
+        let left = |until: Duration| until.saturating_sub(self.clock.elapsed());
+        let over = self.until.map(|until| self.clock.sleep(left(until)));
+        async move {
+            let mut cancelled = pin!(cancel.cancelled());
             let mut over = over;
             poll_fn(|cx| {
                 if cancelled.as_mut().poll(cx).is_ready() {
@@ -43,39 +104,8 @@ impl Stop {
                 }
             })
             .await
-        };
-        Self {
-            waits: Some(waits.boxed()),
-            stopped: None,
         }
-    }
-
-    /// Why the turn has to stop, where it has to.
-    pub(crate) fn poll_stop(&mut self, cx: &mut Context<'_>) -> Option<LoopEndReason> {
-        if let Some(waits) = &mut self.waits
-            && let Poll::Ready(reason) = waits.as_mut().poll(cx)
-        {
-            self.waits = None;
-            self.stopped = Some(reason);
-        }
-        self.stopped
-    }
-
-    /// Whether the turn has to stop now.
-    pub(crate) async fn now(&mut self) -> Option<LoopEndReason> {
-        poll_fn(|cx| Poll::Ready(self.poll_stop(cx))).await
-    }
-
-    /// Waits for `future`, unless the turn has to stop before it is ready.
-    pub(crate) async fn or<F: Future>(&mut self, future: F) -> Result<F::Output, LoopEndReason> {
-        let mut future = pin!(future);
-        poll_fn(|cx| {
-            if let Some(reason) = self.poll_stop(cx) {
-                return Poll::Ready(Err(reason));
-            }
-            future.as_mut().poll(cx).map(Ok)
-        })
-        .await
+        .boxed()
     }
 }
 

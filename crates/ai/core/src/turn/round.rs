@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::task::Poll;
 
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
@@ -162,12 +161,7 @@ impl Loop {
         let mut events: BoxStream<'static, _> = AssertUnwindSafe(events).catch_unwind().boxed();
         let in_pieces = self.outlet.is_open();
         loop {
-            let next = poll_fn(|cx| {
-                if let Some(reason) = self.stop.poll_stop(cx) {
-                    return Poll::Ready(Err(reason));
-                }
-                events.poll_next_unpin(cx).map(Ok)
-            });
+            let next = poll_fn(|cx| self.stop.poll_or(cx, |cx| events.poll_next_unpin(cx)));
             let event = match next.await {
                 Ok(Some(Ok(event))) => event?,
                 Ok(Some(Err(_panic))) => return Err(panicked(provider)),

@@ -134,7 +134,7 @@ impl Loop {
 
     async fn rounds(&mut self) -> Result<LoopEndReason, AiError> {
         loop {
-            if let Some(reason) = self.stop.now().await {
+            if let Some(reason) = self.stop.now() {
                 return Ok(reason);
             }
             self.take_steering();

@@ -108,3 +108,32 @@ async fn an_agent_greets_by_itself_in_a_room_that_a_message_makes_before_it_answ
         .collect();
     assert_eq!(said, ["Hello!", "hi", "Sure."]);
 }
+
+#[tokio::test]
+async fn an_agent_that_is_not_to_greet_by_itself_greets_when_it_is_asked_to() {
+    let agent = |greets| {
+        Agent::builder(AGENT)
+            .provider(MockAiProvider::new(["Yes."]))
+            .greeting("Hello!")
+            .auto_greet(greets)
+            .build()
+            .unwrap()
+    };
+    let silent = agent(false);
+    assert!(!silent.auto_greet() && !silent.greets_by_itself());
+    assert_eq!(silent.greeting().as_deref(), Some("Hello!"));
+    let stage = Stage::with(silent).await;
+    stage.say("hi").await;
+    assert_eq!(stage.answers().await.len(), 1, "it only answers");
+    stage.kit.send_greeting(ROOM).await.unwrap();
+    let answers = stage.answers().await;
+    let texts: Vec<_> = answers.iter().map(|it| it.text().unwrap()).collect();
+    assert_eq!(texts, ["Yes.", "Hello!"]);
+    // One that has nothing to say does not greet, nor one without a provider.
+    let mute = Agent::builder(AGENT)
+        .provider(MockAiProvider::new(["Yes."]))
+        .build()
+        .unwrap();
+    let traits = Agent::builder(AGENT).greeting("Hello!").build().unwrap();
+    assert!(!mute.greets_by_itself() && !traits.greets_by_itself());
+}

@@ -1,9 +1,12 @@
 //! What models write and what providers are told.
 
+use std::sync::Arc;
+
 use roomkit_ai::{
-    AiError, AiErrorKind, AiMessage, AiResponse, FinishReason, ModelPricing, Part, ResultPart,
-    Role, StreamEvent, ToolArguments, ToolCall, ToolResult, Usage,
+    AiError, AiErrorKind, AiMessage, AiResponse, FinishReason, ModelPricing, Part, Parts,
+    ResultPart, Role, SharedText, StreamEvent, ToolArguments, ToolCall, ToolResult, Usage,
 };
+use roomkit_core::model::{EventContent, EventSource, RoomEvent};
 use serde_json::json;
 
 fn call() -> ToolCall {
@@ -126,4 +129,52 @@ fn an_error_keeps_the_vendors_facts_and_a_bounded_body() {
         .with_body("This model's maximum context length is 8192 tokens");
     assert!(said.is_context_overflow());
     assert!(!said.with_context_overflow(false).is_context_overflow());
+}
+
+#[test]
+fn the_words_of_an_event_are_shared_and_not_copied() {
+    let event = |content: EventContent| {
+        let now = "2026-11-30T08:00:00Z".parse().unwrap();
+        Arc::new(RoomEvent::new("room", EventSource::system(), content, now))
+    };
+    let said = event(EventContent::text("attack at dawn"));
+    let text = SharedText::of_event(&said).unwrap();
+    assert_eq!(text, "attack at dawn");
+    assert_eq!(text.as_str().as_ptr(), said.text().unwrap().as_ptr());
+    assert_eq!(text.clone(), SharedText::from("attack at dawn"));
+    assert!(!format!("{text:?}").contains("dawn"));
+    assert_eq!(
+        serde_json::to_value(&text).unwrap(),
+        json!("attack at dawn")
+    );
+    assert_eq!(String::from(text), "attack at dawn");
+    let place = event(EventContent::system("notice", "not said by anybody"));
+    assert!(SharedText::of_event(&place).is_none());
+}
+
+#[test]
+fn parts_are_filled_as_a_list_is() {
+    let mut parts = Parts::new();
+    assert!(parts.is_empty());
+    for text in ["b", "c"] {
+        parts.push(Part::text(text));
+    }
+    parts.insert(0, Part::text("a"));
+    parts.insert(9, Part::text("d"));
+    assert_eq!(parts, ["a", "b", "c", "d"].map(Part::text));
+    parts.retain(|part| *part == Part::text("c"));
+    // One that is alone reads and goes on as any other.
+    let one = Parts::from(Part::text("c"));
+    assert_eq!(parts, one);
+    let mut more = one.clone();
+    more.extend([Part::text("d")]);
+    assert_eq!((one.len(), more.len()), (1, 2));
+    assert_eq!(
+        more.into_iter().collect::<Vec<_>>(),
+        ["c", "d"].map(Part::text)
+    );
+    let json = serde_json::to_value(&one).unwrap();
+    assert_eq!(json, json!([{ "type": "text", "text": "c" }]));
+    assert_eq!(serde_json::from_value::<Parts>(json).unwrap(), one);
+    assert_eq!(one.into_iter().count(), 1);
 }

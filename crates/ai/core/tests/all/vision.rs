@@ -17,7 +17,7 @@ async fn asked_about(content: EventContent, sees: bool) -> Vec<Part> {
     message.content = content;
     stage.kit.process_inbound(message).await.unwrap();
     let asked = provider.calls().pop().unwrap();
-    asked.messages.last().unwrap().parts.clone()
+    asked.messages.last().unwrap().parts.to_vec()
 }
 
 fn chart() -> MediaContent {

@@ -7,5 +7,6 @@
 )]
 
 mod conformance;
+mod field_reports;
 mod requests;
 mod responses_wire;
