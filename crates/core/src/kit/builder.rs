@@ -266,8 +266,8 @@ impl RoomKitBuilder {
     }
 
     /// How many messages each channel may bring in; a further one is refused with `rate_limited`, and
-    /// nothing of it is stored (RFC §13.3). Events that the application sends are not counted. Default: any
-    /// number.
+    /// nothing of it is stored (RFC §13.3); one of a [source](crate::source) waits instead. Events that the
+    /// application sends are not counted. Default: any number.
     pub fn inbound_rate_limit(mut self, limit: RateLimit) -> Self {
         self.inbound_rate_limit = Some(limit);
         self
