@@ -11,6 +11,7 @@ use roomkit_core::model::{
     DeliveryOutcome, EventContent, EventId, InboundMessage, RoomEvent, RoomId,
 };
 use roomkit_core::{Channel, ChannelOutput, Error, EventDraft, Result, RoomContext};
+use tokio::sync::Notify;
 
 use crate::parts::CODE;
 use crate::probe::{Moment, Part, Probe};
@@ -20,6 +21,8 @@ use crate::twist::Twist;
 pub(crate) const ASKS: &str = "?";
 /// One with this in it by the agent whose answers come in pieces.
 pub(crate) const ASKS_FOR_A_STORY: &str = "tell";
+/// A story that is asked for with this in it waits after its first piece.
+pub(crate) const SLOWLY: &str = "slowly";
 
 /// An event that a transport took.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,25 +193,46 @@ impl Channel for FaultyTransport {
     }
 }
 
+/// What an agent whose answer comes in pieces and somebody who cancels it wait for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tale {
+    /// Its first piece is there, and it waits.
+    pub(crate) begun: Arc<Notify>,
+    /// It may go on.
+    pub(crate) goes_on: Arc<Notify>,
+}
+
+/// How an agent talks.
+#[derive(Debug, Clone)]
+pub(crate) enum Manner {
+    /// It answers whole.
+    Whole,
+    /// Its answers come in pieces.
+    InPieces(Tale),
+    /// It greets, by itself where a session begins, and answers nothing.
+    Greets,
+}
+
 /// An agent that answers what is said to it, and no other agent.
 #[derive(Debug, Clone)]
 pub(crate) struct FaultyAgent {
     id: ChannelId,
-    streams: bool,
+    manner: Manner,
     probe: Probe,
 }
 
 impl FaultyAgent {
-    pub(crate) fn new(id: &str, streams: bool, probe: &Probe) -> Self {
+    pub(crate) fn new(id: &str, manner: Manner, probe: &Probe) -> Self {
         Self {
             id: id.into(),
-            streams,
+            manner,
             probe: probe.clone(),
         }
     }
 
-    /// An answer in three pieces, each of which may go wrong.
-    fn story(&self, of: &str) -> ChannelOutput {
+    /// An answer in three pieces, each of which may go wrong. A slow one waits after the first.
+    fn story(&self, of: &str, tale: &Tale) -> ChannelOutput {
+        let tale = of.contains(SLOWLY).then(|| tale.clone());
         let pieces = [
             Delta::Text("A story ".to_owned()),
             Delta::Text(format!("of {of}")),
@@ -216,8 +240,12 @@ impl FaultyAgent {
         ];
         let probe = self.probe.clone();
         let pieces = stream::iter(pieces.into_iter().enumerate()).then(move |(at, piece)| {
-            let probe = probe.clone();
+            let (probe, tale) = (probe.clone(), tale.clone());
             async move {
+                if let Some(tale) = tale.filter(|_| at == 1) {
+                    tale.begun.notify_one();
+                    tale.goes_on.notified().await;
+                }
                 let call = format!("piece {at}");
                 probe.at(Part::Agent, &call, Moment::Before).await?;
                 Ok::<_, Error>(piece)
@@ -247,6 +275,16 @@ impl Channel for FaultyAgent {
         None
     }
 
+    fn greeting(&self) -> Option<String> {
+        let call = format!("greeting of {}", self.id);
+        self.probe.at_sync(Part::Agent, &call);
+        matches!(self.manner, Manner::Greets).then(|| "Welcome".to_owned())
+    }
+
+    fn greets_by_itself(&self) -> bool {
+        matches!(self.manner, Manner::Greets)
+    }
+
     async fn on_event(
         &self,
         event: &Arc<RoomEvent>,
@@ -259,14 +297,18 @@ impl Channel for FaultyAgent {
             EventContent::Text(text) => text.body.as_str(),
             _ => return Ok(ChannelOutput::none()),
         };
-        let asks = if self.streams { ASKS_FOR_A_STORY } else { ASKS };
+        let asks = match self.manner {
+            Manner::Whole => ASKS,
+            Manner::InPieces(_) => ASKS_FOR_A_STORY,
+            Manner::Greets => return Ok(ChannelOutput::none()),
+        };
         if event.chain_depth > 0 || !words.contains(asks) {
             return Ok(ChannelOutput::none());
         }
         // Reads what was said, as agents do.
         context.recent_events(10).await?;
-        if self.streams {
-            return Ok(self.story(words));
+        if let Manner::InPieces(tale) = &self.manner {
+            return Ok(self.story(words, tale));
         }
         let answer = ChannelOutput::text(format!("answer to {words}"));
         Ok(answer

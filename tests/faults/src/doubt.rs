@@ -20,8 +20,8 @@ pub(crate) fn wrong(run: &Run) -> Vec<(&'static str, Run)> {
     });
     change("a panic for the caller", &|run| run.told = Told::Panicked);
     change("the message twice", &|run| run.messages = 2);
-    change("an answer twice", &|run| run.answers = 2);
-    change("a task twice", &|run| run.tasks = 2);
+    change("an answer twice", &|run| run.answers += 3);
+    change("a task twice", &|run| run.tasks += 3);
     change("something else is heard", &|run| {
         run.heard.insert("loop_detected".into());
     });

@@ -13,6 +13,7 @@ mod stage;
 mod store;
 pub mod table;
 mod twist;
+mod watch;
 
 pub use scene::Scene;
-pub use twist::Twist;
+pub use twist::{Make, Twist};

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use roomkit_core::hook::{AfterBroadcast, Hook, RoomHooks};
+use roomkit_core::identity::StoredIdentities;
 use roomkit_core::model::{
     ChannelBinding, ChannelCapabilities, EphemeralEvent, EventContent, IdentityResult,
     InboundMessage, Room, RoomId, SubscriptionId,
@@ -19,6 +20,7 @@ use roomkit_core::{Error, ErrorKind, IdentityResolver, Result, RoomContext};
 use roomkit_testkit::MockIdentityResolver;
 
 use crate::probe::{Injected, Moment, Part, Probe};
+use crate::store::FaultyStore;
 use crate::twist::Twist;
 
 /// The code of what a part says when it fails.
@@ -95,9 +97,13 @@ impl ContentTranscoder for FaultyTranscoder {
     }
 }
 
+/// The sender who is looked for among the identities that are stored.
+pub(crate) const STORED: &str = "stan";
+
 #[derive(Debug)]
 pub(crate) struct FaultyResolver {
     pub(crate) resolver: MockIdentityResolver,
+    pub(crate) stored: StoredIdentities,
     pub(crate) probe: Probe,
 }
 
@@ -111,6 +117,9 @@ impl IdentityResolver for FaultyResolver {
         self.probe
             .at(Part::Identity, "resolve", Moment::Before)
             .await?;
+        if message.sender_id == *STORED {
+            return self.stored.resolve(message, context).await;
+        }
         self.resolver.resolve(message, context).await
     }
 }
@@ -179,7 +188,7 @@ pub(crate) async fn observed(
 }
 
 /// The identity resolver's answers, by the sender's name.
-pub(crate) fn resolver(probe: &Probe) -> Arc<FaultyResolver> {
+pub(crate) fn resolver(probe: &Probe, store: &Arc<FaultyStore>) -> Arc<FaultyResolver> {
     use roomkit_core::model::{IdentificationStatus, Identity};
     let mut challenge = IdentityResult::new(IdentificationStatus::ChallengeSent);
     challenge.message = Some("Who are you?".to_owned());
@@ -192,6 +201,7 @@ pub(crate) fn resolver(probe: &Probe) -> Arc<FaultyResolver> {
         .answers("chad", challenge);
     Arc::new(FaultyResolver {
         resolver,
+        stored: StoredIdentities::new(store.clone()),
         probe: probe.clone(),
     })
 }

@@ -12,8 +12,8 @@ use crate::drive::{Call, Driven, drive, to_end, turns};
 use crate::probe::{Fault, Part, Step};
 use crate::scene::{Answer, Kind, Scene};
 use crate::stage::{ADDED, ROOM, Stage};
-use crate::store::KEY;
-use crate::twist::Twist;
+use crate::store::is_the_message;
+use crate::twist::Make;
 
 /// After how long a call counts as one that does not end.
 const PATIENCE: Duration = Duration::from_secs(2 * 60 * 60);
@@ -100,20 +100,22 @@ pub struct Run {
     pub messages_then: usize,
     /// Whether what was asked for is so then.
     pub so_then: Option<bool>,
+    /// How many spans a telemetry provider was told of, where there is one.
+    pub spans: usize,
     /// What no run may show: gaps, repeats, a room that does not go on, tasks that stay.
     pub problems: Vec<String>,
 }
 
 /// Plays a scene, with one step going wrong where that is planned.
 #[must_use]
-pub fn play(scene: &Scene, planned: Option<(Step, Fault)>, twist: Twist) -> Run {
+pub fn play(scene: &Scene, planned: Option<(Step, Fault)>, make: Make) -> Run {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let runtime = match runtime {
         Ok(runtime) => runtime,
         Err(error) => return Run::impossible(format!("no runtime: {error}")),
     };
     let mut run = runtime.block_on(async {
-        match Player::new(scene, planned, twist).await {
+        match Player::new(scene, planned, make).await {
             Ok(player) => player.play().await,
             Err(error) => Run::impossible(format!("the scene could not be prepared: {error}")),
         }
@@ -148,6 +150,7 @@ impl Run {
             again: None,
             messages_then: 0,
             so_then: None,
+            spans: 0,
             problems: vec![problem],
         }
     }
@@ -164,9 +167,9 @@ impl<'a> Player<'a> {
     async fn new(
         scene: &'a Scene,
         planned: Option<(Step, Fault)>,
-        twist: Twist,
+        make: Make,
     ) -> roomkit_core::Result<Self> {
-        let stage = Stage::new(twist, scene.kind == Kind::Sweep).await?;
+        let stage = Stage::new(make, scene.kind == Kind::Sweep).await?;
         if let Some(prepare) = scene.prepare {
             prepare(&stage).await?;
         }
@@ -206,6 +209,7 @@ impl<'a> Player<'a> {
         }
         self.check_rooms().await;
         self.close().await;
+        self.check_spans();
         self.run
     }
 
@@ -445,6 +449,15 @@ impl<'a> Player<'a> {
         }
     }
 
+    /// Who looked on was told of every span's beginning and end, once each.
+    fn check_spans(&mut self) {
+        if let Some(watcher) = &self.stage.watcher {
+            self.run.spans = watcher.ended();
+            let found = watcher.problems();
+            self.run.problems.extend(found);
+        }
+    }
+
     async fn close(&mut self) {
         let closing = self.stage.kit.close(TO_CLOSE);
         match to_end(&self.stage.clock, PATIENCE, closing).await {
@@ -455,6 +468,9 @@ impl<'a> Player<'a> {
                 }
             }
             other => self.problem(format!("the kit does not close: {other:?}")),
+        }
+        if let Some(watcher) = &self.stage.watcher {
+            watcher.wait_closed().await;
         }
     }
 }
@@ -474,7 +490,7 @@ fn told(driven: Driven<roomkit_core::Result<Answer>>) -> (Told, Answer) {
 }
 
 fn is_message(event: &RoomEvent) -> bool {
-    event.idempotency_key.as_deref() == Some(KEY)
+    is_the_message(event.idempotency_key.as_deref())
 }
 
 type Rooms = Vec<(Arc<Room>, Vec<Arc<RoomEvent>>)>;

@@ -39,6 +39,12 @@ pub(crate) enum Kind {
     Read,
     /// A call of which nothing is stored.
     Call,
+    /// A session that begins, and the greeting that it begins with.
+    Session,
+    /// A message that is answered again.
+    Again,
+    /// A protocol trace that is told.
+    Trace,
     /// A source brings the message; it tries until it is taken.
     Source,
     /// The kit does it by itself, and tries until it is done.
@@ -93,6 +99,15 @@ pub(crate) fn unexpected(problem: &str) -> Error {
 }
 
 impl Scene {
+    /// Whether something passes through the stages of the pipeline that have spans.
+    #[must_use]
+    pub fn goes_through_stages(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Message | Kind::Session | Kind::Again | Kind::Source | Kind::Close
+        )
+    }
+
     const fn new(name: &'static str, kind: Kind, act: Act<Answer>) -> Self {
         Self {
             name,

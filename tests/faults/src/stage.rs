@@ -7,10 +7,10 @@ use std::time::Duration;
 use roomkit_core::hook::{
     AfterBroadcast, BeforeBroadcast, BeforeTts, BoxError, HookOptions, HookResult,
     IdentityDecision, InjectedEvent, OnChannelAttached, OnChannelDetached, OnChannelMuted,
-    OnChannelUnmuted, OnDeliveryStatus, OnError, OnEventDeleted, OnEventUpdated,
+    OnChannelUnmuted, OnDeliveryStatus, OnError, OnEventDeleted, OnEventUpdated, OnFeedback,
     OnIdentityAmbiguous, OnIdentityUnknown, OnParticipantIdentified, OnParticipantJoined,
     OnParticipantLeft, OnParticipantUpdated, OnRoomClosed, OnRoomCreated, OnRoomPaused,
-    OnTaskCreated,
+    OnSessionStarted, OnTaskCreated,
 };
 use roomkit_core::model::{EventContent, Identity, InboundMessage, RoomEvent, RoomId};
 use roomkit_core::router::DefaultInboundRoomRouter;
@@ -19,14 +19,15 @@ use roomkit_core::sync::{InProcessLocks, InProcessRealtime};
 use roomkit_core::{Result, RoomKit};
 use roomkit_testkit::ManualClock;
 
-use crate::channel::{FaultyAgent, FaultyTransport};
+use crate::channel::{FaultyAgent, FaultyTransport, Manner, Tale};
 use crate::parts::{
     FaultyLocks, FaultyRealtime, FaultyRoomHooks, FaultyRouter, FaultyTranscoder, observed,
     resolver,
 };
 use crate::probe::{Moment, Part, Probe};
 use crate::store::FaultyStore;
-use crate::twist::Twist;
+use crate::twist::{Make, Twist};
+use crate::watch::Watcher;
 
 /// The room that a scene plays in and that has to go on.
 pub(crate) const ROOM: &str = "r";
@@ -47,12 +48,16 @@ pub(crate) struct Stage {
     pub(crate) probe: Probe,
     pub(crate) store: Arc<FaultyStore>,
     pub(crate) transports: Vec<FaultyTransport>,
+    pub(crate) watcher: Option<Watcher>,
+    /// Where the agent is whose answers come in pieces.
+    pub(crate) tale: Tale,
     heard: Arc<Mutex<Vec<String>>>,
     errors: Arc<AtomicUsize>,
 }
 
 impl Stage {
-    pub(crate) async fn new(twist: Twist, sweeps: bool) -> Result<Self> {
+    pub(crate) async fn new(make: Make, sweeps: bool) -> Result<Self> {
+        let twist = make.twist;
         let (probe, clock) = (Probe::default(), ManualClock::new());
         let store = Arc::new(FaultyStore::new(probe.clone(), twist));
         let mut builder = RoomKit::builder()
@@ -72,10 +77,14 @@ impl Stage {
                 probe: probe.clone(),
             }))
             .transcoder(Arc::new(FaultyTranscoder(probe.clone())))
-            .identity(resolver(&probe))
+            .identity(resolver(&probe, &store))
             .room_hooks(Arc::new(FaultyRoomHooks(probe.clone())));
         if !sweeps {
             builder = builder.without_timer_sweeper();
+        }
+        let watcher = make.watched.then(Watcher::default);
+        if let Some(watcher) = &watcher {
+            builder = builder.telemetry(Arc::new(watcher.clone()));
         }
         let kit = builder.build()?;
         let heard = Arc::<Mutex<Vec<String>>>::default();
@@ -98,14 +107,22 @@ impl Stage {
             kit.register_channel(transport.clone())?;
             transports.push(transport);
         }
-        kit.register_channel(FaultyAgent::new("helper", false, &probe))?;
-        kit.register_channel(FaultyAgent::new("teller", true, &probe))?;
+        let tale = Tale::default();
+        for (id, manner) in [
+            ("helper", Manner::Whole),
+            ("teller", Manner::InPieces(tale.clone())),
+            ("greeter", Manner::Greets),
+        ] {
+            kit.register_channel(FaultyAgent::new(id, manner, &probe))?;
+        }
         let stage = Self {
             kit,
             clock,
             probe,
             store,
             transports,
+            watcher,
+            tale,
             heard,
             errors: Arc::default(),
         };
@@ -200,7 +217,7 @@ impl Stage {
             BeforeBroadcast BeforeTts AfterBroadcast OnEventUpdated OnEventDeleted OnTaskCreated
             OnError OnRoomCreated OnRoomPaused OnRoomClosed OnDeliveryStatus OnChannelAttached
             OnChannelDetached OnChannelMuted OnChannelUnmuted OnParticipantJoined
-            OnParticipantLeft OnParticipantUpdated OnParticipantIdentified
+            OnParticipantLeft OnParticipantUpdated OnParticipantIdentified OnFeedback OnSessionStarted
         }
         let probe = self.probe.clone();
         kit.on_any(move |_| {

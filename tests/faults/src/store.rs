@@ -26,6 +26,14 @@ use crate::twist::Twist;
 /// The key of the message that a scene is about.
 pub(crate) const KEY: &str = "the message";
 
+/// The key of the greeting that a scene is about: what an agent says by itself is a message too.
+const GREETING: &str = "_greeting:greeter";
+
+/// Whether an event with this key is the message that a scene is about.
+pub(crate) fn is_the_message(key: Option<&str>) -> bool {
+    matches!(key, Some(KEY | GREETING))
+}
+
 #[derive(Debug)]
 pub(crate) struct FaultyStore {
     memory: MemoryStore,
@@ -180,7 +188,7 @@ impl ArchiveStore for FaultyStore {
 fn name_of(batch: &CommitBatch) -> String {
     let event = batch.iter().next().and_then(|commit| commit.event.as_ref());
     match event {
-        Some(event) if event.idempotency_key.as_deref() == Some(KEY) => MESSAGE.to_owned(),
+        Some(event) if is_the_message(event.idempotency_key.as_deref()) => MESSAGE.to_owned(),
         Some(event) => format!("commit {}", event.event_type),
         None => "commit without event".to_owned(),
     }

@@ -10,7 +10,7 @@ use crate::probe::{Fault, Part, Step};
 use crate::run::{Run, play};
 use crate::scene::Scene;
 use crate::store::CALLS;
-use crate::twist::Twist;
+use crate::twist::Make;
 
 /// One fault at one step of one scene.
 #[derive(Debug, Clone)]
@@ -43,8 +43,8 @@ pub struct Row {
 impl Row {
     /// Plays the scene without a fault.
     #[must_use]
-    pub fn new(scene: Scene, twist: Twist) -> Self {
-        let clean = play(&scene, None, twist);
+    pub fn new(scene: Scene, make: Make) -> Self {
+        let clean = play(&scene, None, make);
         Self { scene, clean }
     }
 
@@ -67,9 +67,9 @@ impl Row {
 
     /// Plays a cell, and says what is wrong with what came of it.
     #[must_use]
-    pub fn check(&self, cell: &Cell, twist: Twist) -> (Run, Vec<String>) {
+    pub fn check(&self, cell: &Cell, make: Make) -> (Run, Vec<String>) {
         let planned = (cell.step.clone(), cell.fault);
-        let run = play(&self.scene, Some(planned), twist);
+        let run = play(&self.scene, Some(planned), make);
         let found = judge(&self.scene, &self.clean, &cell.step, cell.fault, &run);
         (run, found)
     }
@@ -84,6 +84,8 @@ pub struct Report {
     pub cells: BTreeMap<Part, BTreeMap<Fault, usize>>,
     /// The calls of the store that no scene makes, by name.
     pub unused: Vec<&'static str>,
+    /// How many spans of the scenes' clean runs a telemetry provider was told of.
+    pub spans: usize,
     /// What was wrong, by cell.
     pub violations: Vec<String>,
     /// What the judge would not have noticed, by cell.
@@ -115,7 +117,8 @@ impl Report {
 
 /// Plays every cell of these scenes, on as many threads as there are cores.
 #[must_use]
-pub fn prove(scenes: Vec<Scene>, twist: Twist) -> Report {
+pub fn prove(scenes: Vec<Scene>, make: impl Into<Make>) -> Report {
+    let make = make.into();
     let report = Mutex::new(Report {
         scenes: scenes.len(),
         ..Report::default()
@@ -130,7 +133,7 @@ pub fn prove(scenes: Vec<Scene>, twist: Twist) -> Report {
         }
     };
     let rows: Vec<Row> = side_by_side(&scenes, |scene| {
-        let row = Row::new(*scene, twist);
+        let row = Row::new(*scene, make);
         let found = judge_clean(scene, &row.clean);
         note(scene.name.to_owned(), found, None);
         row
@@ -142,7 +145,7 @@ pub fn prove(scenes: Vec<Scene>, twist: Twist) -> Report {
         .collect();
     side_by_side(&cells, |(row, cell)| {
         if let Some(row) = rows.get(*row) {
-            let (run, found) = row.check(cell, twist);
+            let (run, found) = row.check(cell, make);
             let is_noticed = |run: &Run| {
                 let found = judge(&row.scene, &row.clean, &cell.step, cell.fault, run);
                 !found.is_empty()
@@ -167,6 +170,7 @@ pub fn prove(scenes: Vec<Scene>, twist: Twist) -> Report {
     let calls: BTreeSet<&str> = steps.map(|step| step.call.as_str()).collect();
     let unused = CALLS.iter().filter(|call| !calls.contains(*call));
     report.unused = unused.copied().collect();
+    report.spans = rows.iter().map(|row| row.clean.spans).sum();
     report.violations.sort();
     report
 }

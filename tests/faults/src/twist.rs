@@ -1,4 +1,5 @@
-//! Kits that are deliberately wrong: the table has to notice each of them.
+//! How a kit is made: with somebody who looks on or not, and deliberately wrong or not. The table has to
+//! notice each kit that is wrong.
 
 use std::sync::Arc;
 
@@ -6,7 +7,33 @@ use roomkit_core::Result;
 use roomkit_core::model::EventId;
 use roomkit_core::store::{CommitBatch, CommitReceipt, ConversationStore, MemoryStore, RoomStore};
 
-use crate::store::KEY;
+use crate::store::is_the_message;
+
+/// How the kit of a run is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Make {
+    /// What is wrong with it.
+    pub twist: Twist,
+    /// Whether a telemetry provider looks on: then every stage of the pipeline is the one inside a span.
+    pub watched: bool,
+}
+
+impl Make {
+    /// A sound kit that a telemetry provider looks on at.
+    pub const WATCHED: Self = Self {
+        twist: Twist::None,
+        watched: true,
+    };
+}
+
+impl From<Twist> for Make {
+    fn from(twist: Twist) -> Self {
+        Self {
+            twist,
+            watched: false,
+        }
+    }
+}
 
 /// What is wrong with a kit beside the fault of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,8 +82,9 @@ impl Twist {
         batch: CommitBatch,
     ) -> Result<CommitReceipt> {
         let first = batch.iter().next().cloned();
-        let is_message =
-            |event: &roomkit_core::model::RoomEvent| event.idempotency_key.as_deref() == Some(KEY);
+        let is_message = |event: &roomkit_core::model::RoomEvent| {
+            is_the_message(event.idempotency_key.as_deref())
+        };
         let message = first.filter(|commit| commit.event.as_deref().is_some_and(is_message));
         let Some(mut message) = message else {
             return store.commit(batch).await;

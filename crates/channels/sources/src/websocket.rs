@@ -21,7 +21,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
 
 use crate::endpoint::{Endpoint, invalid};
 use crate::parse::parse_json;
-use crate::taken::is_over;
+use crate::taken::{Taken, what_became_of};
 use crate::traced;
 
 /// How many messages are read ahead of the one that is being taken.
@@ -237,7 +237,7 @@ impl WebSocketSource {
                 taken = &mut taking, if is_taking => {
                     is_taking = false;
                     taking = None.into();
-                    if let Some(taken) = taken && is_over(&taken)? {
+                    if let Some(taken) = taken && what_became_of(&taken)? == Taken::Over {
                         break;
                     }
                 }
@@ -301,19 +301,20 @@ impl WebSocketSource {
     }
 }
 
-/// Takes what was read already, now that nothing more is read.
+/// Takes what was read already, now that nothing more is read. What the limit does not let in is not
+/// waited for once the source is to end; the emitter counts it.
 async fn finish(
     taking: OptionFuture<BoxFuture<'_, Result<InboundResult>>>,
     ahead: VecDeque<InboundMessage>,
     emit: &SourceEmitter,
 ) -> Result<()> {
     if let Some(taken) = taking.await
-        && is_over(&taken)?
+        && what_became_of(&taken)? == Taken::Over
     {
         return Ok(());
     }
     for message in ahead {
-        if is_over(&emit.emit(message).await)? {
+        if what_became_of(&emit.emit(message).await)? == Taken::Over {
             return Ok(());
         }
     }

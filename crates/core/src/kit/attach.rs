@@ -1,4 +1,6 @@
 //! Attaching channels to rooms, and the locked commit that every change of a room goes through.
+//!
+//! Its rules: RFC §5.7; that of a commit §14.3.
 
 use std::future::{Future, IntoFuture, ready};
 use std::pin::pin;

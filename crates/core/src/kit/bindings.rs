@@ -1,4 +1,6 @@
 //! What an attached channel may do: detach, mute, access, visibility, and the binding's own data.
+//!
+//! Its rules: RFC §5.7 and §7.1 to §7.3.
 
 use std::sync::Arc;
 

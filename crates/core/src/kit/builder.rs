@@ -101,19 +101,19 @@ pub struct RoomKitBuilder {
 }
 
 impl RoomKitBuilder {
-    /// Where rooms and events are kept. Default: a [`MemoryStore`].
+    /// Where rooms and events are kept (RFC §14.1). Default: a [`MemoryStore`].
     pub fn store(mut self, store: Arc<dyn ConversationStore>) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// What serialises a room. Default: [`InProcessLocks`].
+    /// What serialises a room (RFC §13.5). Default: [`InProcessLocks`].
     pub fn locks(mut self, locks: Arc<dyn RoomLockManager>) -> Self {
         self.locks = Some(locks);
         self
     }
 
-    /// Lets a store that other processes share go with locks of this process alone. The store still
+    /// Lets a store that other processes share go with locks of this process alone (RFC §13.5). The store still
     /// refuses what was decided on an older room, so nothing is stored twice; processes that meet in
     /// one room run its hooks again, and one may come too late again and again. Default: refused.
     pub fn allow_in_process_locks(mut self) -> Self {
@@ -121,25 +121,25 @@ impl RoomKitBuilder {
         self
     }
 
-    /// What carries ephemeral events. Default: [`InProcessRealtime`].
+    /// What carries ephemeral events (RFC §8.4). Default: [`InProcessRealtime`].
     pub fn realtime(mut self, realtime: Arc<dyn RealtimeBackend>) -> Self {
         self.realtime = Some(realtime);
         self
     }
 
-    /// What finds the room of a message. Default: [`DefaultInboundRoomRouter`].
+    /// What finds the room of a message (RFC §10.4). Default: [`DefaultInboundRoomRouter`].
     pub fn router(mut self, router: Arc<dyn InboundRoomRouter>) -> Self {
         self.router = Some(router);
         self
     }
 
-    /// What adapts content to channels. Default: [`DefaultContentTranscoder`].
+    /// What adapts content to channels (RFC §6.6). Default: [`DefaultContentTranscoder`].
     pub fn transcoder(mut self, transcoder: Arc<dyn ContentTranscoder>) -> Self {
         self.transcoder = Some(transcoder);
         self
     }
 
-    /// What says who a sender is; [`identity`](crate::identity) has what follows from its answers.
+    /// What says who a sender is; [`identity`](crate::identity) has what follows from its answers (RFC §11.1).
     /// Default: nobody is asked.
     pub fn identity(mut self, resolver: Arc<dyn IdentityResolver>) -> Self {
         self.identity = Some(resolver);
@@ -147,31 +147,32 @@ impl RoomKitBuilder {
     }
 
     /// Lets the kit find out who a sender is among the identities in its own store, by
-    /// [`StoredIdentities`], unless it is given another [resolver](Self::identity). Default: it does not.
+    /// [`StoredIdentities`], unless it is given another [resolver](Self::identity) (RFC §11.2). Default: it
+    /// does not.
     pub fn stored_identities(mut self) -> Self {
         self.stored_identities = true;
         self
     }
 
-    /// What says which ways of writing an address are one. Default: [`DefaultAddressNormalizer`].
+    /// What says which ways of writing an address are one (RFC §5.6). Default: [`DefaultAddressNormalizer`].
     pub fn addresses(mut self, addresses: Arc<dyn AddressNormalizer>) -> Self {
         self.addresses = Some(addresses);
         self
     }
 
-    /// Asks the identity resolver only for senders on channels of these types. Default: on all.
+    /// Asks the identity resolver only for senders on channels of these types (RFC §11.4). Default: on all.
     pub fn identity_channel_types(mut self, types: impl IntoIterator<Item = ChannelType>) -> Self {
         self.settings.identity_channel_types = Some(types.into_iter().collect());
         self
     }
 
-    /// Where time comes from. Default: the machine, through [`SystemClock`].
+    /// Where time comes from (not in the RFC). Default: the machine, through [`SystemClock`].
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = Some(clock);
         self
     }
 
-    /// What says which hooks a room has when it is loaded. Default: none but those registered.
+    /// What says which hooks a room has when it is loaded (RFC §9.1). Default: none but those registered.
     pub fn room_hooks(mut self, provider: Arc<dyn RoomHooks>) -> Self {
         self.room_hooks = Some(provider);
         self
@@ -190,7 +191,7 @@ impl RoomKitBuilder {
         self
     }
 
-    /// What an agent's output asks of other agents, in rooms that say nothing else.
+    /// What an agent's output asks of other agents, in rooms that say nothing else (RFC §19.3.1).
     /// Default: [`AgentResponsePolicy::AgentChain`].
     pub fn agent_response_policy(mut self, policy: AgentResponsePolicy) -> Self {
         self.settings.agent_response_policy = policy;
@@ -211,19 +212,19 @@ impl RoomKitBuilder {
         self
     }
 
-    /// How long one attempt to deliver may take. Default: 60 seconds.
+    /// How long one attempt to deliver may take (RFC §13.6). Default: 60 seconds.
     pub fn delivery_timeout(mut self, timeout: Duration) -> Self {
         self.settings.delivery_timeout = timeout;
         self
     }
 
-    /// How long an agent may take over one event, tools included. Default: 10 minutes.
+    /// How long an agent may take over one event, tools included (RFC §13.6). Default: 10 minutes.
     pub fn agent_timeout(mut self, timeout: Duration) -> Self {
         self.settings.agent_timeout = timeout;
         self
     }
 
-    /// How many events may wait for one channel of one room; further ones fail with `lane_full`.
+    /// How many events may wait for one channel of one room; further ones fail with `lane_full` (RFC §10.2).
     /// Default: 65,536; at least 1.
     pub fn lane_capacity(mut self, events: usize) -> Self {
         self.settings.lane_capacity = events;
@@ -231,13 +232,13 @@ impl RoomKitBuilder {
     }
 
     /// Stops asking agents in a room that goes round in circles with a system outside, which tells
-    /// neither that it is a bot nor how deep the chain is. Default: off.
+    /// neither that it is a bot nor how deep the chain is (RFC §8.3). Default: off.
     pub fn loop_guard(mut self, guard: LoopGuard) -> Self {
         self.settings.loop_guard = Some(guard);
         self
     }
 
-    /// When a failing channel is left alone. Default: after 5 failures in a row, for 60 seconds.
+    /// When a failing channel is left alone (RFC §13.1). Default: after 5 failures in a row, for 60 seconds.
     pub fn circuit_breaker(mut self, config: CircuitBreakerConfig) -> Self {
         self.settings.circuit_breaker = config;
         self
@@ -256,16 +257,17 @@ impl RoomKitBuilder {
         self
     }
 
-    /// How often open rooms are listed for timers that this kit does not know of: those that were set
-    /// by other processes, or before it was started. It is the one thing about timers that costs more
-    /// with more rooms. Default: 15 minutes.
+    /// How often open rooms are listed for timers that this kit does not know of: those that were set by
+    /// other processes, or before it was started (RFC §5.1). It is the one thing about timers that costs
+    /// more with more rooms. Default: 15 minutes.
     pub fn timer_scan_interval(mut self, interval: Duration) -> Self {
         self.settings.timer_scan_interval = interval;
         self
     }
 
     /// How many messages each channel may bring in; a further one is refused with `rate_limited`, and
-    /// nothing of it is stored. Events that the application sends are not counted. Default: any number.
+    /// nothing of it is stored (RFC §13.3); one of a [source](crate::source) waits instead. Events that the
+    /// application sends are not counted. Default: any number.
     pub fn inbound_rate_limit(mut self, limit: RateLimit) -> Self {
         self.inbound_rate_limit = Some(limit);
         self
@@ -278,18 +280,18 @@ impl RoomKitBuilder {
         self
     }
 
-    /// Of how many of the last messages that providers took the kit remembers which event they carry
-    /// and how far they have come, for [reports](crate::Rooms::process_delivery_status) about them. It
-    /// is remembered in this process alone, at some 300 bytes each. Default: 65,536; with 0, none.
+    /// Of how many of the last messages that providers took the kit remembers which event they carry and
+    /// how far they have come, for [reports](crate::Rooms::process_delivery_status) about them (RFC §9.2).
+    /// It is remembered in this process alone, at some 300 bytes each. Default: 65,536; with 0, none.
     pub fn remembered_deliveries(mut self, messages: usize) -> Self {
         self.settings.remembered_deliveries = messages;
         self
     }
 
-    /// Which types of events are kept in the timelines; those of other types only pass. Such an event
-    /// goes through the same checks and hooks, to the same channels and agents in their lanes, and a
-    /// repeat of its idempotency key is known. But no history, search or edit finds it, it has no
-    /// place in the timeline (its index is 0) and no count. What comes with it is kept: side effects,
+    /// Which types of events are kept in the timelines; those of other types only pass (not in the RFC).
+    /// Such an event goes through the same checks and hooks, to the same channels and agents in their
+    /// lanes, and a repeat of its idempotency key is known. But no history, search or edit finds it, it has
+    /// no place in the timeline (its index is 0) and no count. What comes with it is kept: side effects,
     /// who spoke, the new version of an event that it edits, that the room is in use.
     ///
     /// Kept whatever their type are events that are blocked, and those that a hook adds. Default: all.
@@ -298,7 +300,7 @@ impl RoomKitBuilder {
         self
     }
 
-    /// Puts the kit together.
+    /// Puts the kit together (RFC §13.5).
     ///
     /// # Errors
     /// [`InvalidInput`](ErrorKind::InvalidInput)

@@ -1,4 +1,6 @@
 //! Registering channels with the kit. A registered channel may be attached to any number of rooms.
+//!
+//! Its rules: RFC §6.1.
 
 use std::collections::hash_map::Entry;
 use std::sync::Arc;

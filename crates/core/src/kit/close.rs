@@ -1,4 +1,6 @@
 //! Closing a kit: intake stops, what is under way ends within a deadline, the rest is named.
+//!
+//! Not in the RFC, which closes parts of a kit but no kit as a whole.
 
 use std::pin::pin;
 use std::time::Duration;

@@ -1,4 +1,6 @@
 //! Events: sending one into a room, and reading the timeline.
+//!
+//! Its rules: RFC §5.2, §10.5 for what the application sends, and §14.1 for what is read.
 
 use std::future::IntoFuture;
 use std::sync::Arc;

@@ -1,4 +1,6 @@
 //! Feedback: what somebody thinks of an answer, or of a conversation.
+//!
+//! Its rules: RFC §5.11, with the hook of §9.2.
 
 use std::future::IntoFuture;
 

@@ -1,4 +1,6 @@
 //! Flow to providers: the circuit breaker of each channel and the rate of each binding.
+//!
+//! Its rules: RFC §13.1 and §13.3.
 
 use std::collections::HashMap;
 use std::time::Duration;

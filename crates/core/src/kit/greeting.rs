@@ -1,5 +1,7 @@
 //! Greetings: what an agent says before anybody has said anything, and the gate behind which answers
 //! wait until it has been said.
+//!
+//! Its rules: RFC §19.1, with what begins a session in §9.2.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -210,7 +212,12 @@ pub(crate) async fn greet_all(
             text,
             session_id: session_id.map(str::to_owned),
         };
-        match greeting.commit(inner, scope).await {
+        // One that panics keeps neither the others nor the session from beginning.
+        let greeted = AssertUnwindSafe(greeting.commit(inner, scope)).catch_unwind();
+        let greeted = greeted
+            .await
+            .unwrap_or_else(|_panic| Err(Error::panicked()));
+        match greeted {
             Ok(greeted) => deliver(inner, greeted, gate.clone()),
             Err(error) => {
                 tracing::error!(room_id = %room, channel_id = %channel, code = error.code(), error = %inner.shown(&error), "agent could not greet");

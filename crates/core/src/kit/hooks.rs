@@ -1,4 +1,6 @@
 //! Registering hooks and listeners, and running the hooks of points outside the pipeline.
+//!
+//! Its rules: RFC §9.1 and §9.3; listeners are those of §8.2.
 
 use std::future::Future;
 use std::sync::Arc;

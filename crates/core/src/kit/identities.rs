@@ -1,4 +1,6 @@
 //! Identities: the people whom an organisation knows, and the addresses they are found by.
+//!
+//! Its rules: RFC §5.6; how they are found out §11.2.
 
 use std::sync::Arc;
 

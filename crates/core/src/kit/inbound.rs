@@ -1,4 +1,6 @@
 //! Messages from outside.
+//!
+//! Its rules: RFC §10.1.
 
 use std::sync::Arc;
 

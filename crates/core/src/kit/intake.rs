@@ -66,19 +66,26 @@ impl Intake {
         }
     }
 
-    /// Whether one more message may come in now. One that may not costs no limit anything.
-    pub(crate) fn admits(&self, inner: &Inner, scope: &Scope, message: &InboundMessage) -> bool {
-        if self.channel.is_none() && self.organization.is_none() {
-            return true;
-        }
-        self.has_place(inner, scope, message)
+    /// Whether there is any limit.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.channel.is_some() || self.organization.is_some()
     }
 
-    fn has_place(&self, inner: &Inner, scope: &Scope, message: &InboundMessage) -> bool {
-        let channel = &message.channel_id;
+    /// Whether one more message may come in now. One that may not costs no limit anything.
+    pub(crate) fn admits(&self, inner: &Inner, scope: &Scope, message: &InboundMessage) -> bool {
+        !self.is_limited() || self.take(inner, scope, &message.channel_id).is_ok()
+    }
+
+    /// Lets one more message of a channel come in, or says how long to wait before asking again.
+    pub(crate) fn take(
+        &self,
+        inner: &Inner,
+        scope: &Scope,
+        channel: &ChannelId,
+    ) -> Result<(), Duration> {
         // Only what is registered has a bucket: others are refused anyway, under whatever name.
         if inner.channel(channel).is_none() {
-            return true;
+            return Ok(());
         }
         let now = inner.clock.elapsed();
         let mut buckets = lock(&self.buckets);
@@ -90,22 +97,18 @@ impl Intake {
             .channel
             .as_ref()
             .map(|limit| channels.bucket(channel, limit, now));
-        if of_channel
-            .as_mut()
-            .is_some_and(|bucket| bucket.take(now).is_err())
-        {
-            return false;
+        if let Some(bucket) = &mut of_channel {
+            bucket.take(now)?;
         }
         let Some((limit, organization)) = self.organization.as_ref().zip(scope.0.as_ref()) else {
-            return true;
+            return Ok(());
         };
-        let has_token = organizations
-            .bucket(organization, limit, now)
-            .take(now)
-            .is_ok();
-        if !has_token && let Some(bucket) = of_channel {
+        let taken = organizations.bucket(organization, limit, now).take(now);
+        if taken.is_err()
+            && let Some(bucket) = of_channel
+        {
             bucket.give_back();
         }
-        has_token
+        taken
     }
 }

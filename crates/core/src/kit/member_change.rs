@@ -1,4 +1,6 @@
 //! How a participant's record is changed: under the room's lock, with the event that says so.
+//!
+//! Its rules: RFC §5.5.
 
 use std::sync::Arc;
 

@@ -1,4 +1,6 @@
 //! Members: joining, leaving, bans, names and roles; each told to the timeline and to hooks.
+//!
+//! Its rules: RFC §5.5.
 
 use std::future::IntoFuture;
 

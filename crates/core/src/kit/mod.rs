@@ -1,6 +1,8 @@
 //! The kit: everything an application calls, a file per group of methods.
 //!
 //! [`RoomKit`] is the whole; [`Rooms`] is what concerns rooms, and may be scoped to an organisation.
+//!
+//! Its rules: RFC §3.1 for the parts, §17.2 for organisations.
 
 pub(crate) mod attach;
 mod bindings;

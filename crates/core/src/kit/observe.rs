@@ -1,4 +1,6 @@
 //! What is seen of a kit from outside: the builder's settings of telemetry, logs, traces and payloads.
+//!
+//! Its rules: RFC §15.2, §15.6, §15.7 and §17.3.
 
 use std::sync::Arc;
 

@@ -1,4 +1,6 @@
 //! Participants: reading them, noting how they are reached, settling who they are.
+//!
+//! Its rules: RFC §5.5 and §11.2.
 
 use super::member_change::{Change, Roster, Told, change, check_id, not_empty, not_found};
 use super::{Inner, Rooms};

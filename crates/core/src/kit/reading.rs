@@ -1,4 +1,6 @@
 //! Reading: how far each channel has read a room, and what it has not read yet.
+//!
+//! Its rules: RFC §5.7, where a binding has its last index read, and §14.1.
 
 use super::Rooms;
 use crate::error::{Error, Result};

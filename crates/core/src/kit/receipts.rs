@@ -3,6 +3,8 @@
 //!
 //! No commit comes of a report: a committed event is never marked again, and a new version of it
 //! would be an edit that nobody made. What is remembered lies in memory, bounded, by message.
+//!
+//! Its rules: RFC §9.2, `ON_DELIVERY_STATUS`; what a delivery comes to is §5.13.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

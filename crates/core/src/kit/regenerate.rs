@@ -1,4 +1,6 @@
 //! Answers once more: the newest message is answered again, without being said again.
+//!
+//! Not in the RFC; a new version of an event, as the marked answer is, follows RFC §10.3.
 
 use std::future::IntoFuture;
 use std::sync::Arc;

@@ -1,4 +1,6 @@
 //! Rooms: create, read, change, delete.
+//!
+//! Its rules: RFC §5.1 and §14.1.
 
 use std::sync::Arc;
 

@@ -90,7 +90,9 @@ impl Rooms {
     }
 
     /// Ends the source of a channel and detaches it. Returns when it has ended: it has its time to do
-    /// so, after which it is dropped. What it has emitted is taken to its end.
+    /// so, after which it is dropped. What it has emitted is taken to its end; what still waits for a
+    /// rate limit is given back to it, and `source_detached` says under `not_taken` how many messages
+    /// that were.
     ///
     /// # Errors
     /// [`SourceNotFound`](ErrorKind::SourceNotFound): the channel has none, or it is another
@@ -343,7 +345,15 @@ impl Sources {
             }
             state.by_channel.remove(&shared.channel);
         }
-        shared.tell(inner, FrameworkEventType::SourceDetached, |_| {});
+        let not_taken = shared.not_taken();
+        if not_taken > 0 {
+            tracing::warn!(channel_id = %shared.channel, source = shared.name, not_taken, "messages of a source were not taken");
+        }
+        shared.tell(inner, FrameworkEventType::SourceDetached, |data| {
+            if not_taken > 0 {
+                data.insert("not_taken", not_taken);
+            }
+        });
     }
 
     /// How many are attached.

@@ -1,5 +1,7 @@
 //! Calls to the store that end whatever the store does: a panic stays there, and one that does not
 //! answer in time is given up.
+//!
+//! Its rules: RFC §13.6.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;

@@ -1,4 +1,6 @@
 //! Protocol traces and telemetry of a kit: who is told of them, and who tells.
+//!
+//! Its rules: RFC §15.6 and §15.7.
 
 use std::future::Future;
 use std::sync::Arc;

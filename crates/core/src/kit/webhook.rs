@@ -1,4 +1,6 @@
 //! What a provider's webhook brings: messages and reports, each taken on its own.
+//!
+//! Its rules: RFC §16.1.
 
 use super::Rooms;
 use crate::error::Result;

@@ -80,7 +80,8 @@ open_string_enum! {
         /// A source was attached to a channel. Data, as of all events about sources: `source_id` and
         /// `source_name`, both its name.
         SourceAttached = "source_attached",
-        /// A source was detached from its channel.
+        /// A source was detached from its channel; `not_taken`, how many messages the inbound rate limit
+        /// held back until then, where there are any.
         SourceDetached = "source_detached",
         /// A source's connection came up.
         SourceConnected = "source_connected",

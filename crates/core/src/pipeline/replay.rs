@@ -1,8 +1,11 @@
 //! A message that is answered again: which one that is, who is asked, and what becomes of the answers
 //! that were there before.
 
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+
+use futures_util::FutureExt;
 
 use super::deliver::Job;
 use super::inbound::{Accepted, refused};
@@ -10,7 +13,7 @@ use super::pass::Budget;
 use super::{Cascade, Refusal, Scope, plan};
 use crate::clock::Elapsed;
 use crate::context::RoomContext;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hook::OnEventUpdated;
 use crate::kit::{Inner, attach};
 use crate::model::{
@@ -144,7 +147,10 @@ pub(super) async fn supersede(
     trigger: &RoomEvent,
     new: &RoomEvent,
 ) {
-    if let Err(error) = mark(inner, scope, trigger, new).await {
+    // A panic of the store's or a lock's, too, must not keep the new answer from being delivered.
+    let marked = AssertUnwindSafe(mark(inner, scope, trigger, new)).catch_unwind();
+    let marked = marked.await.unwrap_or_else(|_panic| Err(Error::panicked()));
+    if let Err(error) = marked {
         tracing::error!(
             room_id = %trigger.room_id, event_id = %new.id, code = error.code(),
             error = %inner.shown(&error),

@@ -1,8 +1,11 @@
 //! What a running source is given: where its messages go, and when it is to end.
 
 use std::fmt;
+use std::pin::pin;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
+use futures_util::future::select;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::error::{Error, ErrorKind, Result};
@@ -13,11 +16,14 @@ use crate::model::{
 };
 use crate::pipeline::{self, Refusal, Scope};
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crate::sync::inside::Inside;
 use crate::sync::lock;
 use crate::telemetry::SpanName;
 use crate::trace::{self, TraceEmitter};
+
+/// How long to wait at most before a limit is asked again.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 /// What a source and its supervisor know of each other.
 pub(crate) struct Shared {
@@ -31,6 +37,10 @@ pub(crate) struct Shared {
     inner: Weak<Inner>,
     /// A place for each message that is under way; without, there is no limit.
     places: Option<Arc<Semaphore>>,
+    /// Whose turn it is to wait for the limit of what comes in, so that messages keep their order.
+    limited: tokio::sync::Mutex<()>,
+    /// How many messages were given back because the source was to end.
+    not_taken: AtomicU64,
 }
 
 impl Shared {
@@ -50,7 +60,14 @@ impl Shared {
             over: AtomicBool::new(false),
             inner: Arc::downgrade(inner),
             places: at_once.map(|most| Arc::new(Semaphore::new(most.min(Semaphore::MAX_PERMITS)))),
+            limited: tokio::sync::Mutex::default(),
+            not_taken: AtomicU64::new(0),
         }
+    }
+
+    /// How many messages were given back to the source because it was to end.
+    pub(crate) fn not_taken(&self) -> u64 {
+        self.not_taken.load(Ordering::SeqCst)
     }
 
     /// Asks the source to end.
@@ -105,28 +122,23 @@ impl SourceEmitter {
     /// Takes a message through the pipeline as one of the source's channel, whatever channel it names.
     ///
     /// Returns once it is stored or refused; agents and deliveries go on. While as many of the
-    /// source's messages are under way as may be, it waits: that is what holds a source back. A
+    /// source's messages are under way as may be, or its channel or organisation has brought in as
+    /// much as [may come in](crate::RoomKitBuilder::inbound_rate_limit), it waits: that is what holds a source back. A
     /// call that is dropped while it waits has done nothing; one that has begun goes on to its end.
     ///
     /// # Errors
     /// As [`process_inbound`](crate::Rooms::process_inbound);
+    /// `rate_limited`, as [`ErrorKind::Refused`], where the source was asked to end before the limit let
+    /// the message in, which was not taken then;
     /// [`SourceNotFound`](ErrorKind::SourceNotFound) once the source has ended,
     /// [`KitClosed`](ErrorKind::KitClosed) once the kit is closed or gone.
     pub async fn emit(&self, mut message: InboundMessage) -> Result<InboundResult> {
         let place = self.place().await?;
-        let inner = self.shared.inner.upgrade().ok_or_else(closed)?;
+        message.channel_id.clone_from(&self.shared.channel);
+        let inner = self.let_in(&message).await?;
         let shared = Arc::clone(&self.shared);
-        if shared.over.load(Ordering::SeqCst) {
-            let problem = format!("the source of channel {} has ended", shared.channel);
-            return Err(Error::new(ErrorKind::SourceNotFound, problem));
-        }
-        message.channel_id.clone_from(&shared.channel);
         let running = Arc::clone(&inner);
         let call = async move {
-            if !running.intake.admits(&running, &shared.scope, &message) {
-                let limited = Refusal::RateLimited;
-                return Ok(pipeline::observed::turned_away(&running, &message, limited).result);
-            }
             let told = trace::of_message(&running, &shared.channel, "source", &message);
             let accepted = if running.spans.may_watch(SpanName::ProcessInbound) {
                 pipeline::observed::accept(&running, &shared.scope, message).await?
@@ -136,7 +148,6 @@ impl SourceEmitter {
             {
                 let mut health = lock(&shared.health);
                 health.messages_received = health.messages_received.saturating_add(1);
-                health.failures = 0;
                 health.last_message_at = Some(running.clock.now());
                 health.failures = 0;
             }
@@ -162,6 +173,49 @@ impl SourceEmitter {
         };
         let place = Arc::clone(places).acquire_owned().await;
         place.map(Some).map_err(|_closed| closed())
+    }
+
+    /// The kit, once the limits of what comes in let one more message in; until then it waits, without
+    /// keeping the kit.
+    async fn let_in(&self, message: &InboundMessage) -> Result<Arc<Inner>> {
+        let inner = self.running()?;
+        if !inner.intake.is_limited() {
+            return Ok(inner);
+        }
+        drop(inner);
+        let Shared {
+            scope,
+            channel,
+            limited,
+            ..
+        } = &*self.shared;
+        let _turn = limited.lock().await;
+        loop {
+            let inner = self.running()?;
+            let Err(wait) = inner.intake.take(&inner, scope, channel) else {
+                return Ok(inner);
+            };
+            if self.is_stopped() {
+                self.shared.not_taken.fetch_add(1, Ordering::SeqCst);
+                pipeline::observed::turned_away(&inner, message, Refusal::RateLimited);
+                let problem =
+                    format!("the source of channel {channel} is to end, and over its limit");
+                let kind = ErrorKind::Refused(Refusal::RateLimited);
+                return Err(Error::new(kind, problem).retryable(true));
+            }
+            let sleep = inner.clock.sleep(wait.min(LONGEST_WAIT));
+            drop(inner);
+            select(sleep, pin!(self.stopped())).await;
+        }
+    }
+
+    fn running(&self) -> Result<Arc<Inner>> {
+        let inner = self.shared.inner.upgrade().ok_or_else(closed)?;
+        if self.shared.over.load(Ordering::SeqCst) {
+            let problem = format!("the source of channel {} has ended", self.shared.channel);
+            return Err(Error::new(ErrorKind::SourceNotFound, problem));
+        }
+        Ok(inner)
     }
 
     /// Says that the connection is there. Listeners hear `source_connected`.
@@ -228,13 +282,13 @@ impl SourceEmitter {
 
     /// The time of the kit's clock since some fixed moment; it never goes back.
     #[must_use]
-    pub fn elapsed(&self) -> std::time::Duration {
+    pub fn elapsed(&self) -> Duration {
         let inner = self.shared.inner.upgrade();
-        inner.map_or(std::time::Duration::ZERO, |inner| inner.clock.elapsed())
+        inner.map_or(Duration::ZERO, |inner| inner.clock.elapsed())
     }
 
     /// Waits by the kit's clock, or until the kit is gone.
-    pub async fn sleep(&self, duration: std::time::Duration) {
+    pub async fn sleep(&self, duration: Duration) {
         let sleep = self
             .shared
             .inner

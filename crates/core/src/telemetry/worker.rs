@@ -3,8 +3,10 @@
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::Arc;
 
+use futures_util::future::select;
 use tokio::sync::{oneshot, watch};
 
 use super::context::{Ids, SpanContext};
@@ -137,7 +139,9 @@ impl Shared {
         // A queue that is full wakes the worker by itself.
         let _ = self.sender.try_send(Record::Wake);
         // Nobody answers where the worker has ended, and there is nothing to flush.
-        let _ = flushed.await;
+        let mut ended = self.ended.clone();
+        let ended = async move { while ended.changed().await.is_ok() {} };
+        select(flushed, pin!(ended)).await;
     }
 
     /// As [`flush`](Self::flush), and ends the worker.

@@ -14,4 +14,5 @@ mod pipeline;
 mod store;
 mod sync;
 mod text;
+mod time_zones;
 mod turns;

@@ -9,6 +9,7 @@ use roomkit_core::model::{
     AgentResponsePolicy, ChannelType, EphemeralEvent, Identity, ProtocolTrace, RoomId,
 };
 use roomkit_core::redaction::{RawPayload, Redaction};
+use roomkit_core::telemetry::TelemetryProvider;
 use roomkit_core::trace::TraceLimits;
 use roomkit_core::{Error, RoomKit, RoomKitBuilder, RoomOptions};
 
@@ -49,8 +50,14 @@ pub(super) struct Stage {
 /// A hook sees what happens while the rooms are set up. Hooks on one trigger are registered in the
 /// order of the file, whether for one room or for all; a room that such a hook is for is made just
 /// before it.
-pub(super) async fn build(scenario: &Scenario) -> Result<Stage, ConformanceError> {
+pub(super) async fn build(
+    scenario: &Scenario,
+    telemetry: Option<Arc<dyn TelemetryProvider>>,
+) -> Result<Stage, ConformanceError> {
     let mut builder = RoomKit::builder().clock(Arc::new(ScenarioClock::new()));
+    if let Some(provider) = telemetry {
+        builder = builder.telemetry(provider);
+    }
     if let Some(depth) = scenario.kit.max_chain_depth {
         builder = builder.max_chain_depth(depth);
     }

@@ -43,7 +43,9 @@ mod webhook;
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
+use roomkit_core::telemetry::TelemetryProvider;
 use serde_json::Value;
 
 pub use self::compare::Difference;
@@ -136,9 +138,25 @@ impl Case {
     /// Where the case could not be set up or did not come to its end.
     pub fn run(&self) -> Result<Value, ConformanceError> {
         match &self.kind {
-            Kind::Scenario(scenario) => run::run(scenario),
+            Kind::Scenario(scenario) => run::run(scenario, None),
             Kind::Planner(vectors) => vectors.run(),
             Kind::Turns(file) => file.run(),
+        }
+    }
+
+    /// As [`run`](Self::run), with somebody who looks on at a scenario's kit, which must change nothing:
+    /// every stage of the pipeline is another then, inside of a span. Of the other kinds of cases this
+    /// is `run`.
+    ///
+    /// # Errors
+    /// As those of [`run`](Self::run).
+    pub fn run_with_telemetry(
+        &self,
+        provider: Arc<dyn TelemetryProvider>,
+    ) -> Result<Value, ConformanceError> {
+        match &self.kind {
+            Kind::Scenario(scenario) => run::run(scenario, Some(provider)),
+            Kind::Planner(_) | Kind::Turns(_) => self.run(),
         }
     }
 

@@ -3,10 +3,12 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::{BoxFuture, FutureExt, join};
 use roomkit_core::model::{EventId, InboundMessage, RoomId};
+use roomkit_core::telemetry::TelemetryProvider;
 use roomkit_core::{Error, ErrorKind, RoomKit};
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
@@ -25,8 +27,11 @@ use super::trace;
 const FOREVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Runs a scenario and returns the trace that it leaves, in the form of its `expect`.
-pub(super) fn run(scenario: &Scenario) -> Result<Value, ConformanceError> {
-    on_paused_time(play(scenario))
+pub(super) fn run(
+    scenario: &Scenario,
+    telemetry: Option<Arc<dyn TelemetryProvider>>,
+) -> Result<Value, ConformanceError> {
+    on_paused_time(play(scenario, telemetry))
 }
 
 /// Runs something to its end, on a runtime of its own whose time is paused.
@@ -46,8 +51,11 @@ pub(super) fn on_paused_time(
         .unwrap_or_else(|panic| Err(ConformanceError::Panicked(message(&*panic))))
 }
 
-async fn play(scenario: &Scenario) -> Result<Value, ConformanceError> {
-    let stage = build(scenario).await?;
+async fn play(
+    scenario: &Scenario,
+    telemetry: Option<Arc<dyn TelemetryProvider>>,
+) -> Result<Value, ConformanceError> {
+    let stage = build(scenario, telemetry).await?;
     let mut results = Vec::new();
     for (at, step) in scenario.steps.iter().enumerate() {
         let yielded = stage.play(step).await;

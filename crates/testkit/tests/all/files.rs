@@ -1,7 +1,10 @@
 //! All conformance files pass, and a change of anything that they expect would be noticed.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use roomkit_core::telemetry::{Metric, SpanEnd, TelemetryProvider};
 use roomkit_testkit::conformance::{Case, Summary, check_file};
 
 use crate::setup::{conformance, json_files};
@@ -33,6 +36,49 @@ fn recorded_scenarios() {
 fn own_scenarios() {
     let summary = check(json_files(&conformance().join("own")), 115);
     assert!(summary.changes.unwrap().tried > 23_000);
+}
+
+/// Counts the spans that ended, as a provider that looks on.
+#[derive(Debug, Clone, Default)]
+struct Counter(Arc<AtomicUsize>);
+
+impl TelemetryProvider for Counter {
+    fn name(&self) -> &str {
+        "counter"
+    }
+
+    fn end_span(&self, _span: &SpanEnd) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn record_metric(&self, _metric: &Metric) {}
+}
+
+/// With a telemetry provider every stage of the pipeline is another, inside of a span; what comes of a
+/// scenario is the same.
+#[test]
+fn scenarios_that_are_watched_leave_the_same_trace() {
+    let (counter, mut scenarios) = (Counter::default(), 0);
+    for folder in ["own", "scenarios"] {
+        for file in json_files(&conformance().join(folder)) {
+            let case = Case::open(&file).unwrap();
+            let trace = case.run_with_telemetry(Arc::new(counter.clone())).unwrap();
+            let differences = case.compare(&case.expected(), &trace);
+            assert!(
+                differences.is_empty(),
+                "{}: {differences:?}",
+                file.display()
+            );
+            scenarios += 1;
+        }
+    }
+    // Told of in a thread of each kit, the last of which may not have ended.
+    let spans = counter.0.load(Ordering::Relaxed);
+    println!("{scenarios} scenarios, {spans} spans");
+    assert!(
+        scenarios > 150 && spans > scenarios * 2,
+        "{scenarios}: {spans}"
+    );
 }
 
 /// What a stream looks like does not depend on who happens to run first.

@@ -71,6 +71,14 @@ pub(super) fn of_call(clean: &Run, step: &Step, fault: Fault) -> Expected {
     }
 }
 
+/// Once its room is known to be the caller's, a trace is told whatever becomes of it.
+pub(super) fn of_trace(clean: &Run, step: &Step) -> Expected {
+    if step.part == Part::Store && step.call == "room" && step.nth == 0 {
+        return prevented(clean, failed(STORE_FAILED));
+    }
+    harmless(clean)
+}
+
 /// A source tries until its message is taken.
 pub(super) fn of_source(clean: &Run, step: &Step, fault: Fault) -> Expected {
     let mut expected = harmless(clean);

@@ -1,9 +1,10 @@
 //! Messages: each way in which one comes into a room, and each thing that may follow from it.
 
-use roomkit_core::model::{EventContent, InboundMessage, Room, RoomId};
-use roomkit_core::store::RoomStore;
+use roomkit_core::model::{EventContent, Identity, InboundMessage, Room, RoomId};
+use roomkit_core::store::{IdentityStore, RoomStore};
 use roomkit_core::{Clock, Result};
 
+use crate::parts::STORED;
 use crate::scene::{Answer, Scene, unexpected};
 use crate::stage::{ROOM, Stage};
 use crate::store::KEY;
@@ -68,6 +69,19 @@ pub(super) const SCENES: &[Scene] = &[
     .told("refused: not here"),
     Scene::message("a message of a known sender", |stage| {
         Box::pin(say(stage, "iris", "hello"))
+    }),
+    Scene::message(
+        "a message of a sender who is among the stored identities",
+        |stage| Box::pin(say(stage, STORED, "hello")),
+    )
+    .after(|stage| {
+        Box::pin(async move {
+            let mut stan = Identity::new("stan-1");
+            let addresses = vec![STORED.to_owned()];
+            stan.channel_addresses
+                .insert("websocket".to_owned(), addresses);
+            stage.store.memory().put_identity(stan).await
+        })
     }),
     Scene::message("a message of a sender whom a hook makes known", |stage| {
         Box::pin(say(stage, "nora", "hello"))

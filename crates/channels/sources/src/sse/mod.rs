@@ -17,7 +17,7 @@ use roomkit_core::{Error, Result, async_trait};
 use self::decode::Decoder;
 use crate::endpoint::{Endpoint, invalid};
 use crate::parse::parse_json;
-use crate::taken::is_over;
+use crate::taken::{Taken, what_became_of};
 use crate::traced;
 
 /// How long a server may ask to wait before another connection.
@@ -335,7 +335,7 @@ impl SseSource {
                 self.ignored.fetch_add(1, Ordering::Relaxed);
             }
             Some(message) => {
-                if is_over(&emit.emit(message).await)? {
+                if what_became_of(&emit.emit(message).await)? != Taken::Done {
                     return Ok(true);
                 }
             }

@@ -408,6 +408,16 @@ async fn closing_tells_all_that_is_left_and_a_kit_that_goes_lets_its_provider_go
     }
 }
 
+/// The provider was told of all at the close, and has nobody left who could flush it.
+#[tokio::test]
+async fn flushing_after_the_close_ends_at_once() {
+    let recorder = Recorder::default();
+    let kit = kit_of(builder(&recorder), pair()).await;
+    kit.close(Duration::from_secs(60)).await.unwrap();
+    kit.telemetry().flush().await;
+    kit.telemetry().flush().await;
+}
+
 #[tokio::test]
 async fn other_crates_make_spans_metrics_and_events() {
     let recorder = Recorder::default();

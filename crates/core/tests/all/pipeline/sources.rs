@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use roomkit_core::model::{InboundMessage, Metadata, SourceStatus};
+use roomkit_core::model::{InboundMessage, Metadata, RateLimit, SourceStatus};
 use roomkit_core::source::{SourceEmitter, SourceProvider};
-use roomkit_core::{ChannelOutput, Error, Result, RoomKit};
+use roomkit_core::{ChannelOutput, Error, Result, RoomKit, RoomKitBuilder};
 use roomkit_testkit::ManualClock;
 use tokio::sync::{Notify, Semaphore};
 
-use super::support::{Agent, Transport, room_of, shared, timeline_texts};
+use super::support::{Agent, Transport, room_of, say, shared, timeline_texts};
 
 /// How a run of a scripted source ends.
 #[derive(Clone, Copy)]
@@ -37,6 +37,7 @@ struct Scripted {
     stopped: Arc<AtomicUsize>,
     running: Arc<AtomicUsize>,
     emitter: Arc<Mutex<Option<SourceEmitter>>>,
+    refused: Arc<Mutex<Vec<(&'static str, bool)>>>,
 }
 
 impl Scripted {
@@ -78,7 +79,10 @@ impl SourceProvider for Scripted {
         }
         for text in texts {
             let message = InboundMessage::text("not mine", "u", text).in_room("r");
-            emit.emit(message).await?;
+            emit.emit(message).await.inspect_err(|error| {
+                let refused = (error.code(), error.is_retryable());
+                self.refused.lock().unwrap().push(refused);
+            })?;
         }
         match end {
             End::Fail => Err(Error::source("it broke")),
@@ -111,10 +115,20 @@ type Events = Arc<Mutex<Vec<String>>>;
 
 /// A kit with a room `r` to which channel `feed` is attached, and the events about sources.
 async fn kit_on(clock: &ManualClock) -> (RoomKit, Events) {
-    let kit = RoomKit::builder()
-        .clock(Arc::new(clock.clone()))
-        .build()
-        .unwrap();
+    kit_of(RoomKit::builder(), clock).await
+}
+
+/// As [`kit_on`], where a channel may bring in so much.
+async fn limited_kit_on(clock: &ManualClock, per_second: f64) -> (RoomKit, Events) {
+    let limit = RateLimit {
+        max_per_second: Some(per_second),
+        ..RateLimit::default()
+    };
+    kit_of(RoomKit::builder().inbound_rate_limit(limit), clock).await
+}
+
+async fn kit_of(builder: RoomKitBuilder, clock: &ManualClock) -> (RoomKit, Events) {
+    let kit = builder.clock(Arc::new(clock.clone())).build().unwrap();
     room_of(&kit, vec![shared(&Transport::new("feed"))]).await;
     let events = Events::default();
     let told = Arc::clone(&events);
@@ -126,7 +140,10 @@ async fn kit_on(clock: &ManualClock) -> (RoomKit, Events) {
             let attempt = attempt
                 .map(|attempt| format!(" {attempt}"))
                 .unwrap_or_default();
-            told.lock().unwrap().push(format!("{kind}{attempt}"));
+            let left = event.data.get("not_taken");
+            let left = left.map(|left| format!(" without {left}"));
+            let left = left.unwrap_or_default();
+            told.lock().unwrap().push(format!("{kind}{attempt}{left}"));
         }
         async {}
     });
@@ -334,6 +351,82 @@ async fn a_source_is_held_back_while_too_much_of_it_is_under_way() {
     gate.add_permits(9);
     turns().await;
     assert_eq!(timeline_texts(&kit).await, ["1", "2", "3", "4"]);
+}
+
+#[tokio::test]
+async fn a_source_over_the_limit_waits_and_loses_nothing() {
+    let clock = ManualClock::new();
+    let (kit, events) = limited_kit_on(&clock, 2.0).await;
+    let source = Scripted::new([(vec!["1", "2", "3", "4"], End::Stop)]);
+    kit.attach_source("feed", source.clone()).await.unwrap();
+    turns().await;
+    assert_eq!(timeline_texts(&kit).await, ["1", "2"]);
+    let other = kit.process_inbound(say("feed", "u", "now")).await.unwrap();
+    assert_eq!(
+        other.reason.as_deref(),
+        Some("rate_limited"),
+        "others are told"
+    );
+    for came in 3..5 {
+        assert_eq!(clock.advance_to_next(), Some(Duration::from_millis(500)));
+        turns().await;
+        assert_eq!(timeline_texts(&kit).await.len(), came);
+    }
+    // Several at once keep their order, and share the waiting.
+    let emitter = source.emitter.lock().unwrap().clone().unwrap();
+    for text in ["5", "6", "7"] {
+        let emitter = emitter.clone();
+        let message = InboundMessage::text("feed", "u", text).in_room("r");
+        tokio::spawn(async move { emitter.emit(message).await.unwrap() });
+    }
+    for _ in 0..3 {
+        turns().await;
+        assert_eq!(clock.sleepers(), 1);
+        assert_eq!(clock.advance_to_next(), Some(Duration::from_millis(500)));
+    }
+    turns().await;
+    let all = ["1", "2", "3", "4", "5", "6", "7"];
+    assert_eq!(timeline_texts(&kit).await, all);
+    let health = kit.source_health("feed").await.unwrap();
+    assert_eq!((health.messages_received, health.failures), (7, 0));
+    kit.detach_source("feed").await.unwrap();
+    turns().await;
+    let expected = ["attached", "connected", "disconnected", "detached"];
+    assert_eq!(taken(&events), expected);
+}
+
+#[tokio::test]
+async fn what_the_limit_holds_back_when_a_source_ends_is_given_back() {
+    let clock = ManualClock::new();
+    let (kit, events) = limited_kit_on(&clock, 1.0).await;
+    let source = Scripted::new([(vec!["1", "2", "3"], End::Stop)]);
+    kit.attach_source("feed", source.clone()).await.unwrap();
+    turns().await;
+    let emitter = source.emitter.lock().unwrap().clone().unwrap();
+    let message = InboundMessage::text("feed", "u", "dropped").in_room("r");
+    let dropped = tokio::spawn(async move { emitter.emit(message).await });
+    turns().await;
+    dropped.abort();
+    kit.detach_source("feed").await.unwrap();
+    let refused = source.refused.lock().unwrap().clone();
+    assert_eq!(refused, [("rate_limited", true)]);
+    assert_eq!(timeline_texts(&kit).await, ["1"]);
+    assert_eq!(clock.sleepers(), 0);
+    turns().await;
+    assert_eq!(taken(&events).last().unwrap(), "detached without 1");
+
+    // One that waits keeps no kit.
+    let source = Scripted::new([(vec!["5"], End::Stop)]);
+    kit.attach_source("feed", source.clone()).await.unwrap();
+    turns().await;
+    let emitter = source.emitter.lock().unwrap().clone().unwrap();
+    let message = InboundMessage::text("feed", "u", "6").in_room("r");
+    let waiting = tokio::spawn(async move { emitter.emit(message).await });
+    turns().await;
+    drop(kit);
+    let error = waiting.await.unwrap().unwrap_err();
+    assert!(matches!(error.code(), "kit_closed" | "source_not_found"));
+    assert_eq!(clock.sleepers(), 0);
 }
 
 #[tokio::test]
