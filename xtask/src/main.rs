@@ -1,5 +1,6 @@
 //! `cargo xtask`: the one entry for everything a contributor does with this workspace.
 
+mod api_docs;
 mod args;
 mod bench;
 mod ci;

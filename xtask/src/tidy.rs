@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::api_docs;
 use crate::command::root;
 use crate::error::{Error, Result, no_problems};
 use crate::metadata::{self, Package};
@@ -41,6 +42,7 @@ pub(crate) fn run() -> Result<Outcome> {
         problems.extend(check_text(&name, &text));
         if name.ends_with(".rs") {
             problems.extend(check_rust(&name, &text));
+            problems.extend(api_docs::check(&name, &text));
         }
     }
     for package in metadata::read()?.packages {

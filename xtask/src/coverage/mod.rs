@@ -1,4 +1,5 @@
-//! `cargo xtask coverage`: the lines of the core that its own tests reach.
+//! `cargo xtask coverage`: the lines of the core that its own tests reach, and whether it is said why the
+//! others are not.
 
 mod lines;
 mod tools;
@@ -13,11 +14,14 @@ use self::lines::{File, read};
 use self::tools::Tools;
 use crate::args::Args;
 use crate::command::{cargo, output, root, run as execute};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_problems};
 
 /// What is measured, and by whose tests.
 const PACKAGE: &str = "roomkit-core";
 const SOURCE: &str = "crates/core/src/";
+
+/// Says of each file why some of its lines are not reached.
+const PAGE: &str = "docs/coverage.md";
 
 pub(crate) fn run(arguments: &[String]) -> Result<()> {
     let args = Args::parse(arguments, &["--lines"])?;
@@ -51,7 +55,21 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
         return Err(Error::problem(format!("no line of {SOURCE} was measured")));
     }
     print!("{}", table(&files, args.lines));
-    Ok(())
+    let page = root().join(PAGE);
+    let text = fs::read_to_string(&page).map_err(Error::io(&page))?;
+    no_problems(unnamed(&files, &text))
+}
+
+/// The files with lines that are not reached of which the page does not say why.
+fn unnamed(files: &[File], page: &str) -> Vec<String> {
+    let missed = files.iter().filter(|file| file.reached() < file.lines.len());
+    missed
+        .filter(|file| !page.contains(&format!("`{}`", file.name)))
+        .map(|file| {
+            let (name, lines) = (&file.name, file.missed());
+            format!("{PAGE} does not name {name}, of which these lines are not reached: {lines}")
+        })
+        .collect()
 }
 
 /// Builds the tests so that they note which lines they reach; returns the programs.
@@ -144,6 +162,18 @@ mod tests {
     #[test]
     fn a_file_of_which_all_but_one_line_is_reached_is_not_whole() {
         assert!(row("a", 9_999, 10_000, 1).ends_with("99.9 %"));
+    }
+
+    #[test]
+    fn a_file_with_lines_that_are_not_reached_must_be_named_on_the_page() {
+        let mut files = read(
+            "SF:a.rs\nDA:1,5\nDA:2,0\nend_of_record\nSF:b/a.rs\nDA:4,0\nend_of_record\nSF:c.rs\nDA:9,1\nend_of_record\n",
+        );
+        let found = unnamed(&files, "- `a.rs`: why.");
+        assert!(matches!(&*found, [one] if one.ends_with("b/a.rs, of which these lines are not reached: 4")), "{found:?}");
+        assert_eq!(unnamed(&files, "`a.rs` and `b/a.rs`"), [""; 0]);
+        files.retain(|file| file.name == "c.rs");
+        assert_eq!(unnamed(&files, ""), [""; 0]);
     }
 
     /// What is said of a file that is gone is wrong.
