@@ -62,7 +62,9 @@ pub(crate) fn run(arguments: &[String]) -> Result<()> {
 
 /// The files with lines that are not reached of which the page does not say why.
 fn unnamed(files: &[File], page: &str) -> Vec<String> {
-    let missed = files.iter().filter(|file| file.reached() < file.lines.len());
+    let missed = files
+        .iter()
+        .filter(|file| file.reached() < file.lines.len());
     missed
         .filter(|file| !page.contains(&format!("`{}`", file.name)))
         .map(|file| {
@@ -170,7 +172,10 @@ mod tests {
             "SF:a.rs\nDA:1,5\nDA:2,0\nend_of_record\nSF:b/a.rs\nDA:4,0\nend_of_record\nSF:c.rs\nDA:9,1\nend_of_record\n",
         );
         let found = unnamed(&files, "- `a.rs`: why.");
-        assert!(matches!(&*found, [one] if one.ends_with("b/a.rs, of which these lines are not reached: 4")), "{found:?}");
+        assert!(
+            matches!(&*found, [one] if one.ends_with("b/a.rs, of which these lines are not reached: 4")),
+            "{found:?}"
+        );
         assert_eq!(unnamed(&files, "`a.rs` and `b/a.rs`"), [""; 0]);
         files.retain(|file| file.name == "c.rs");
         assert_eq!(unnamed(&files, ""), [""; 0]);
