@@ -77,6 +77,7 @@ pub struct MockChannelBuilder {
     fail_first: Option<u64>,
     fail_frame: Option<u64>,
     provider_ids: bool,
+    names_its_senders: bool,
     failure: Option<DeliveryOutcome>,
     delay: Duration,
     clock: Arc<dyn Clock>,
@@ -99,6 +100,7 @@ impl MockChannel {
             fail_first: None,
             fail_frame: None,
             provider_ids: false,
+            names_its_senders: false,
             failure: None,
             delay: Duration::ZERO,
             clock: Arc::new(SystemClock::new()),
@@ -198,6 +200,13 @@ impl MockChannelBuilder {
         self
     }
 
+    /// Lets the senders of its messages be participants of the room by their ids, of whom nobody asks who
+    /// they are (RFC §11.6). Default: they are addresses.
+    pub fn names_its_senders(mut self) -> Self {
+        self.names_its_senders = true;
+        self
+    }
+
     /// How long each call takes, for an event or for a frame. Default: no time.
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
@@ -255,6 +264,10 @@ impl Channel for MockChannel {
 
     fn capabilities(&self) -> ChannelCapabilities {
         self.parts.capabilities.clone()
+    }
+
+    fn names_its_senders(&self) -> bool {
+        self.parts.names_its_senders
     }
 
     async fn deliver(

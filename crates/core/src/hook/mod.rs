@@ -16,7 +16,7 @@
 //! | [`OnProtocolTrace`] | a channel, a source or a webhook told of what went over its wire | look on |
 //! | [`OnDeliveryStatus`] | a provider reported something new about a message that went out | look on |
 //! | [`OnChannelAttached`], [`OnChannelDetached`], [`OnChannelMuted`], [`OnChannelUnmuted`] | a binding changed | look on |
-//! | [`OnParticipantJoined`], [`OnParticipantLeft`], [`OnParticipantUpdated`], [`OnParticipantIdentified`] | a member was added, removed or banned, renamed or given a role, identified by hand | look on |
+//! | [`OnParticipantJoined`], [`OnParticipantLeft`], [`OnParticipantUpdated`], [`OnParticipantIdentified`] | a member was added, removed or banned, renamed or given a role, identified by hand or by a message | look on |
 //!
 //! Every other point is run by what its name is about: a channel, a transport or an agent calls
 //! [`Rooms::run_hooks`](crate::Rooms::run_hooks) with it, as anyone may with a point of their own. A

@@ -100,8 +100,11 @@ observer_points! {
     OnRoomPaused(Arc<RoomEvent>, source_of);
     /// A room was closed.
     OnRoomClosed(Arc<RoomEvent>, source_of);
-    /// The application has said who a participant is. What resolution finds out about senders is the
-    /// framework event `identity_resolved`.
+    /// It became known who a participant is: the application has said so, which is an event of the
+    /// timeline; or resolution found it out with a message, which is none (RFC §9.2). The data of the latter
+    /// says under `replaces` which record made way, where the person spoke before under their address
+    /// alone. That a sender was resolved is told of each message, by the framework event
+    /// `identity_resolved`.
     OnParticipantIdentified(Arc<RoomEvent>, source_of);
     /// A member was added.
     OnParticipantJoined(Arc<RoomEvent>, source_of);

@@ -445,6 +445,7 @@ impl RoomKitBuilder {
             routes: Arc::new(KeyedQueue::new()),
             flow: FlowControl::default(),
             intake: Intake::new(self.inbound_rate_limit, self.organization_rate_limit),
+            listening: super::realtime::Listening::default(),
             watched: Watched::default(),
             streaming: Streaming::default(),
             timers,

@@ -180,7 +180,7 @@ impl WeakKit {
 
 impl Inner {
     /// Whether there may be hooks of `P` in some room.
-    fn may_have_hooks<P: HookPoint>(&self) -> bool {
+    pub(crate) fn may_have_hooks<P: HookPoint>(&self) -> bool {
         let may_have = |observes| self.hooks.may_have::<P>(observes);
         self.hooks.has_provider() || may_have(true) || may_have(false)
     }

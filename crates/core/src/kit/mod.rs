@@ -109,6 +109,7 @@ pub(crate) struct Inner {
     pub(crate) routes: Arc<KeyedQueue<RouteKey>>,
     pub(crate) flow: FlowControl,
     pub(crate) intake: intake::Intake,
+    listening: realtime::Listening,
     pub(crate) watched: Watched,
     pub(crate) streaming: Streaming,
     pub(crate) timers: timers::Timers,

@@ -4,6 +4,7 @@
 //! shows them to its people [subscribes](Rooms::subscribe_room) as anybody does, through its
 //! [`WeakKit`](crate::WeakKit).
 
+use std::collections::HashMap;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,10 +14,15 @@ use serde_json::Value;
 use super::{Inner, Rooms};
 use crate::error::{Error, ErrorKind, Result};
 use crate::model::{
-    ChannelId, EphemeralEvent, EphemeralEventType, EventId, Metadata, ParticipantId, Presence,
-    RoomId, SubscriptionId,
+    ChannelId, EphemeralEvent, EphemeralEventType, EventId, Metadata, OrganizationId,
+    ParticipantId, Presence, RoomId, SubscriptionId,
 };
 use crate::sync::guard::{NoAnswer, guard};
+use crate::sync::{Mutex, lock};
+
+/// The organisations whose rooms are listened to, by subscription. One to a room of none is not here.
+#[derive(Debug, Default)]
+pub(crate) struct Listening(Mutex<HashMap<SubscriptionId, OrganizationId>>);
 
 impl Rooms {
     /// Publishes an ephemeral event to whoever listens to its room.
@@ -199,7 +205,7 @@ impl Rooms {
         Fut: Future<Output = ()> + Send + 'static,
     {
         let room = room.into();
-        self.inner().visible_room(&self.scope, &room).await?;
+        let found = self.inner().visible_room(&self.scope, &room).await?;
         let handler = Arc::new(
             move |event| -> futures_util::future::BoxFuture<'static, ()> {
                 Box::pin(listener(event))
@@ -207,17 +213,29 @@ impl Rooms {
         );
         let inner = self.inner();
         let subscribing = inner.realtime.subscribe(&room, handler);
-        inner.realtime_call(subscribing).await
+        let subscription = inner.realtime_call(subscribing).await?;
+        if let Some(organization) = &found.room.organization_id {
+            lock(&inner.listening.0).insert(subscription.clone(), organization.clone());
+        }
+        Ok(subscription)
     }
 
-    /// Ends a subscription; `false` when there is none with this id.
+    /// Ends a subscription; `false` when there is none with this id, or it is to a room of another
+    /// organisation.
     ///
     /// # Errors
     /// Where the realtime backend fails.
     pub async fn unsubscribe_room(&self, subscription: &SubscriptionId) -> Result<bool> {
         let inner = self.inner();
+        if self.scope.0.is_some()
+            && lock(&inner.listening.0).get(subscription) != self.scope.0.as_ref()
+        {
+            return Ok(false);
+        }
         let unsubscribing = inner.realtime.unsubscribe(subscription);
-        inner.realtime_call(unsubscribing).await
+        let ended = inner.realtime_call(unsubscribing).await?;
+        lock(&inner.listening.0).remove(subscription);
+        Ok(ended)
     }
 
     fn ephemeral(

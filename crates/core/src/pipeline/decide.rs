@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use super::pass::{Block, Hooked, Origin, Pass};
-use super::{Refusal, Scope, admit, edit, gate, identify};
+use super::{Refusal, Scope, admit, edit, gate, met};
 use crate::error::{Error, Result};
 use crate::hook::{BeforeBroadcast, HookVerdict};
 use crate::kit::{Inner, attach};
@@ -52,10 +52,8 @@ pub(super) async fn decide(
         room = attached;
     }
     normalise(inner, room_id, pass).await?;
-    if let Origin::Inbound { person, .. } = &mut pass.origin
-        && let Some(person) = person
-    {
-        **person = identify::recorded(inner, room_id, person).await?;
+    if matches!(&pass.origin, Origin::Inbound { person, .. } if person.is_some()) {
+        Box::pin(met::meet(inner, room_id, pass)).await?;
     }
     let target = match edit::target_of(&pass.draft.content).cloned() {
         None => None,
@@ -229,7 +227,19 @@ fn prepare(
     }
     // Who was kept out of the room does not take part in it, nor are their messages routed to it.
     let is_kept_out = block.and_then(|block| block.refusal) == Some(Refusal::SourceUnbound);
-    if let (Origin::Inbound { sender_id, person }, false) = (&pass.origin, is_kept_out) {
+    let origin = &mut pass.origin;
+    if let (Origin::Inbound { met, .. }, true) = (&mut *origin, is_kept_out) {
+        *met = None;
+    }
+    if let (
+        Origin::Inbound {
+            sender_id,
+            person,
+            met,
+        },
+        false,
+    ) = (&*origin, is_kept_out)
+    {
         commit.speaker = event
             .source
             .participant_id
@@ -241,6 +251,8 @@ fn prepare(
                 channel_type: event.source.channel_type.clone(),
             });
         commit.participants.extend(person.as_deref().cloned());
+        let earlier = met.as_ref().and_then(|met| met.earlier.clone());
+        commit.participants.extend(earlier);
     }
     commit.idempotency = event.idempotency_key.clone().map(|key| IdempotentOutcome {
         key,

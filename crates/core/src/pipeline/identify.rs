@@ -367,8 +367,14 @@ pub(super) async fn recorded(
     room: &RoomId,
     person: &Participant,
 ) -> Result<Participant> {
-    let Some(mut known) = inner.store.participant(room, &person.id).await? else {
-        return Ok(person.clone());
+    let known = inner.store.participant(room, &person.id).await?;
+    Ok(merged(known, person))
+}
+
+/// As [`recorded`], where it was read what the room has of them.
+pub(super) fn merged(known: Option<Participant>, person: &Participant) -> Participant {
+    let Some(mut known) = known else {
+        return person.clone();
     };
     admit::merge_ties(&mut known, person);
     if known.display_name.is_none() {
@@ -383,7 +389,7 @@ pub(super) async fn recorded(
         known.resolved_at = person.resolved_at;
         known.resolved_by.clone_from(&person.resolved_by);
     }
-    Ok(known)
+    known
 }
 
 /// A new record of whoever sent the message of `pass`.

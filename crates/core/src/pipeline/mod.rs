@@ -1,6 +1,7 @@
 //! The pipeline: the one way by which an event gets into a room, a file per stage (RFC §10).
 //!
-//! [`route`] finds the room, [`identify`] the sender, whom [`turn_away`] may do without; [`pass`] takes the room's lock, lets
+//! [`route`] finds the room, [`identify`] the sender, whom [`turn_away`] may do without and of whom [`met`] keeps what is
+//! new; [`pass`] takes the room's lock, lets
 //! [`decide`] judge the event, with [`admit`] its sender, and commits it; [`plan`] says who gets it; [`deliver`] brings it
 //! there in lanes, after the lock is released; [`reenter`] takes the answers back to [`pass`].
 
@@ -14,6 +15,7 @@ mod identify;
 mod lane;
 mod live;
 pub(crate) mod loop_guard;
+mod met;
 mod notice;
 pub(crate) mod observed;
 pub(crate) mod pass;

@@ -9,6 +9,7 @@ use futures_util::FutureExt;
 
 use super::decide::{self, Decision};
 use super::deliver::Job;
+use super::met::{self, Met};
 use super::{Refusal, Scope, plan};
 use crate::clock::{self, Elapsed};
 use crate::context::RoomContext;
@@ -16,7 +17,7 @@ use crate::draft::EventDraft;
 use crate::error::{Error, ErrorKind, Result};
 use crate::hook::{
     BeforeBroadcast, HookEffects, HookFailure, InjectedEvent, OnEventDeleted, OnEventUpdated,
-    OnTaskCreated,
+    OnParticipantIdentified, OnTaskCreated,
 };
 use crate::kit::Inner;
 use crate::model::{
@@ -42,6 +43,8 @@ pub(crate) enum Origin {
         sender_id: ParticipantId,
         /// Who identity resolution says it is, to be stored with the event.
         person: Option<Box<Participant>>,
+        /// What the message makes known of that person.
+        met: Option<Box<Met>>,
     },
     /// From the application, in the name of a channel.
     Direct,
@@ -119,6 +122,8 @@ pub(crate) struct Committed {
     edited: Option<Arc<RoomEvent>>,
     tasks: Vec<Task>,
     failures: Vec<HookFailure>,
+    /// Tells that it is known now who the sender is.
+    identified: Option<Arc<RoomEvent>>,
 }
 
 /// What a pass came to.
@@ -334,6 +339,7 @@ async fn commit(
             tracing::warn!(room_id = %room, dropped = injections.len() - MOST_INJECTED, "too many injected events");
             injections.truncate(MOST_INJECTED);
         }
+        let identified = met::told(inner, pass);
         let committed = Committed {
             event,
             block,
@@ -342,6 +348,7 @@ async fn commit(
             edited,
             tasks,
             failures,
+            identified,
         };
         return Ok(Step::Committed(committed, injections));
     }
@@ -442,9 +449,13 @@ fn released(inner: &Arc<Inner>, committed: &Committed) {
         edited,
         tasks,
         failures,
+        identified,
         ..
     } = committed;
     inner.report_hook_failures(&event.room_id, Some(&event.id), failures);
+    if let Some(identified) = identified {
+        inner.observe::<OnParticipantIdentified>(context, identified);
+    }
     announce_tasks(inner, context, tasks);
     if let Some(block) = block {
         report_block(inner, event, block);
@@ -499,5 +510,6 @@ pub(crate) fn sender_of(message: &InboundMessage) -> Origin {
     Origin::Inbound {
         sender_id: message.sender_id.clone(),
         person: None,
+        met: None,
     }
 }

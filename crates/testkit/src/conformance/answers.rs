@@ -54,7 +54,7 @@ impl Stage {
             Step::RegenerateResponse(spec) => Some(self.regenerate(spec).await?),
             Step::RegenerateTarget(OfRoom { room }) => {
                 let room = self.room(room).await?;
-                let target = self.kit.regenerate_target(room).await?;
+                let target = self.rooms.regenerate_target(room).await?;
                 Some(json!({ "index": target.map(|event| event.index) }))
             }
             Step::SubmitFeedback(spec) => Some(self.feedback(spec).await?),
@@ -69,7 +69,7 @@ impl Stage {
 
     async fn regenerate(&self, spec: &RegenerateSpec) -> Result<Value, Trouble> {
         let room = self.room(&spec.room).await?;
-        let mut call = self.kit.regenerate_response(&room);
+        let mut call = self.rooms.regenerate_response(&room);
         if let Some(index) = spec.trigger_index {
             call = call.trigger(self.event_at(&room, index).await?);
         }
@@ -82,7 +82,7 @@ impl Stage {
 
     async fn feedback(&self, spec: &FeedbackSpec) -> Result<Value, Trouble> {
         let room = self.room(&spec.room).await?;
-        let mut call = self.kit.submit_feedback(&room, spec.rating);
+        let mut call = self.rooms.submit_feedback(&room, spec.rating);
         if let Some(index) = spec.index {
             call = call.event(self.event_at(&room, index).await?);
         }
@@ -114,7 +114,7 @@ impl Stage {
     }
 
     async fn greeting(&self, spec: &GreetingSpec) -> Result<Value, Trouble> {
-        let mut call = self.kit.send_greeting(self.room(&spec.room).await?);
+        let mut call = self.rooms.send_greeting(self.room(&spec.room).await?);
         if let Some(channel) = &spec.channel {
             call = call.channel(channel);
         }
@@ -141,7 +141,7 @@ impl Stage {
             timestamp: self.kit.now(),
             session_id: spec.session.clone(),
         };
-        Ok(self.kit.session_started(session).await?)
+        Ok(self.rooms.session_started(session).await?)
     }
 
     async fn index_of(&self, room: &RoomId, id: &EventId) -> roomkit_core::Result<Option<u64>> {

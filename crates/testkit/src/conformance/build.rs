@@ -11,7 +11,7 @@ use roomkit_core::model::{
 use roomkit_core::redaction::{RawPayload, Redaction};
 use roomkit_core::telemetry::TelemetryProvider;
 use roomkit_core::trace::TraceLimits;
-use roomkit_core::{Error, RoomKit, RoomKitBuilder, RoomOptions};
+use roomkit_core::{Error, RoomKit, RoomKitBuilder, RoomOptions, Rooms};
 
 use super::clock::ScenarioClock;
 use super::error::ConformanceError;
@@ -24,9 +24,11 @@ use crate::sync::Log;
 use crate::{MockChannel, ScriptRule, ScriptedAgent};
 
 /// A kit and what it shows to the outside.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Stage {
     pub(super) kit: RoomKit,
+    /// The handle through which steps are made: the kit's own, or one of an organisation.
+    pub(super) rooms: Rooms,
     pub(super) transports: Vec<(String, MockChannel)>,
     /// The transports that take answers as they come.
     pub(super) streaming: Vec<String>,
@@ -92,8 +94,10 @@ pub(super) async fn build(
         builder = builder.persistence_policy(policy.clone());
     }
     builder = observed(builder, scenario)?;
+    let kit = builder.build().map_err(failed("the kit"))?;
     let mut stage = Stage {
-        kit: builder.build().map_err(failed("the kit"))?,
+        rooms: (*kit).clone(),
+        kit,
         transports: Vec::new(),
         streaming: Vec::new(),
         agents: Vec::new(),
@@ -267,6 +271,9 @@ fn transport(spec: &ChannelSpec) -> Result<MockChannel, ConformanceError> {
     if spec.provider_ids {
         builder = builder.provider_ids();
     }
+    if spec.names_its_senders {
+        builder = builder.names_its_senders();
+    }
     if let Some(number) = spec.fail_frame {
         if !spec.streaming {
             return Err(wrong(spec, "`fail_frame` is for channels that stream"));
@@ -285,10 +292,11 @@ fn agent(spec: &ChannelSpec) -> Result<ScriptedAgent, ConformanceError> {
         || spec.fail_first.is_some()
         || spec.streaming
         || spec.fail_frame.is_some()
-        || spec.provider_ids;
+        || spec.provider_ids
+        || spec.names_its_senders;
     if is_transport {
-        let problem = "`direction`, `capabilities`, `fail_first`, `streaming`, `fail_frame` and \
-            `provider_ids` are for transports";
+        let problem = "`direction`, `capabilities`, `fail_first`, `streaming`, `fail_frame`, \
+            `provider_ids` and `names_its_senders` are for transports";
         return Err(wrong(spec, problem));
     }
     let mut builder = ScriptedAgent::builder(spec.id.clone());

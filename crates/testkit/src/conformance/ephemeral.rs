@@ -21,12 +21,12 @@ impl Stage {
             heard.push(event);
             async {}
         };
-        self.kit.subscribe_room(room, note).await.map(drop)
+        self.rooms.subscribe_room(room, note).await.map(drop)
     }
 
     /// Does a step that publishes something; `None` for every other.
     pub(super) async fn publish(&self, step: &Step) -> Option<Result<(), Trouble>> {
-        let kit = &self.kit;
+        let kit = &self.rooms;
         let done = async {
             match step {
                 Step::Publish(spec) => kit.publish(self.made(spec).await?).await?,

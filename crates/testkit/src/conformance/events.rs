@@ -19,7 +19,7 @@ fn indexes<E: AsRef<RoomEvent>>(events: &[E]) -> Vec<u64> {
 impl Stage {
     /// Does a step about stored events.
     pub(super) async fn events(&self, step: &Step) -> Result<Option<Value>, Trouble> {
-        let kit = &self.kit;
+        let kit = &self.rooms;
         match step {
             Step::MarkRead(of) => {
                 let room = self.room(&of.room).await?;
@@ -52,8 +52,8 @@ impl Stage {
     async fn thread(&self, of: &OfEvent) -> Result<Value, Trouble> {
         let room = self.room(&of.room).await?;
         let event = self.event_at(&room, of.index).await?;
-        let replies = self.kit.thread(&room, &event, 0, MOST_SHOWN).await?;
-        let summaries = self.kit.thread_summaries(&room, &[event]).await?;
+        let replies = self.rooms.thread(&room, &event, 0, MOST_SHOWN).await?;
+        let summaries = self.rooms.thread_summaries(&room, &[event]).await?;
         let summary = summaries.first().filter(|summary| {
             // The summary of a reply's own thread is empty.
             summary.reply_count == replies.len() as u64
@@ -72,7 +72,7 @@ impl Stage {
     async fn update_event(&self, spec: &UpdateEvent) -> Result<Value, Trouble> {
         let room = self.room(&spec.room).await?;
         let event = self.event_at(&room, spec.index).await?;
-        let mut call = self.kit.update_event(&room, &event);
+        let mut call = self.rooms.update_event(&room, &event);
         if let Some(content) = &spec.content {
             call = call.content(self.content(content, Some(&room)).await?);
         }
@@ -80,7 +80,7 @@ impl Stage {
             call = call.metadata(metadata.clone());
         }
         let updated = call.await?.is_some();
-        let versions = self.kit.event_versions(&room, &event).await?.len();
+        let versions = self.rooms.event_versions(&room, &event).await?.len();
         Ok(json!({ "updated": updated, "versions": versions }))
     }
 
@@ -88,7 +88,7 @@ impl Stage {
         let room = self.room(&spec.room).await?;
         let before = self.timeline_of(&room).await;
         let event = self.event_at(&room, spec.index).await?;
-        let mut call = self.kit.delete_event(&room, event);
+        let mut call = self.rooms.delete_event(&room, event);
         if spec.keep_replies {
             call = call.keep_replies();
         }

@@ -147,7 +147,7 @@ impl Behaviour {
 impl Stage {
     /// Does a step about identities.
     pub(super) async fn identities(&self, step: &Step) -> Result<Option<Value>, Trouble> {
-        let kit = &self.kit;
+        let kit = &self.rooms;
         Ok(match step {
             Step::SaveIdentity(spec) => {
                 let saved = kit.save_identity(spec.identity.clone()).await?;

@@ -10,7 +10,7 @@ use super::scenario::Step;
 impl Stage {
     /// Does a step about people.
     pub(super) async fn people(&self, step: &Step) -> Result<Option<Value>, Trouble> {
-        let kit = &self.kit;
+        let kit = &self.rooms;
         match step {
             Step::AddMember(spec) => {
                 let room = self.room(&spec.room).await?;

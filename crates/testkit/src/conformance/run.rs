@@ -9,7 +9,7 @@ use std::time::Duration;
 use futures_util::future::{BoxFuture, FutureExt, join};
 use roomkit_core::model::{EventId, InboundMessage, RoomId};
 use roomkit_core::telemetry::TelemetryProvider;
-use roomkit_core::{Error, ErrorKind, RoomKit};
+use roomkit_core::{Error, ErrorKind, Rooms};
 use serde_json::{Value, json};
 use tokio::runtime::Builder;
 use tokio::time::Instant;
@@ -89,6 +89,13 @@ impl Stage {
     /// Does a step, with what happens meanwhile. What comes back are the results, its own first; or
     /// what makes no sense.
     fn play<'a>(&'a self, step: &'a Step) -> BoxFuture<'a, Result<Vec<Value>, String>> {
+        if let Step::AsOrganization(scoped) = step {
+            let stage = Self {
+                rooms: self.kit.org(scoped.organization.clone()),
+                ..self.clone()
+            };
+            return async move { stage.play(&scoped.step).await }.boxed();
+        }
         let meanwhile: &[Meanwhile] = match step {
             Step::Inbound(inbound) => &inbound.meanwhile,
             _ => &[],
@@ -117,7 +124,7 @@ impl Stage {
 
     /// Does a step. What comes back is what the step yields, if it is one that yields something.
     async fn step(&self, step: &Step) -> Result<Option<Value>, Trouble> {
-        let kit = &self.kit;
+        let kit = &self.rooms;
         if let Some(published) = self.publish(step).await {
             return published.map(|()| None);
         }
@@ -126,7 +133,8 @@ impl Stage {
             | Step::Typing(_)
             | Step::Presence(_)
             | Step::Reaction(_)
-            | Step::ReadReceipt(_) => {}
+            | Step::ReadReceipt(_)
+            | Step::AsOrganization(_) => {}
             Step::Inbound(inbound) => return self.inbound(inbound).await.map(Some),
             Step::SendEvent(event) => return self.send_event(event).await.map(Some),
             Step::Mute(OfChannel { room, channel }) => {
@@ -263,7 +271,7 @@ impl Stage {
         message.raw_payload = spec.raw_payload.clone();
         let result = match &spec.organization {
             Some(id) => self.kit.org(id.clone()).process_inbound(message).await?,
-            None => self.kit.process_inbound(message).await?,
+            None => self.rooms.process_inbound(message).await?,
         };
         Ok(json!({ "blocked": result.blocked, "reason": result.reason }))
     }
@@ -271,7 +279,7 @@ impl Stage {
     async fn send_event(&self, spec: &SendEvent) -> Result<Value, Trouble> {
         let room = self.room(&spec.room).await?;
         let content = self.content(&spec.content, Some(&room)).await?;
-        let mut call = self.kit.send_event(room.clone(), &spec.channel, content);
+        let mut call = self.rooms.send_event(room.clone(), &spec.channel, content);
         if let Some(agents) = &spec.addressed_to {
             call = call.addressed_to(agents.iter().cloned());
         }
@@ -348,7 +356,7 @@ impl Stage {
 
 /// Attaches a channel, and mutes it where it is to be muted.
 pub(super) async fn attach(
-    kit: &RoomKit,
+    kit: &Rooms,
     room: &RoomId,
     spec: &AttachSpec,
 ) -> roomkit_core::Result<()> {

@@ -106,6 +106,8 @@ pub(super) struct ChannelSpec {
     pub(super) fail_frame: Option<u64>,
     #[serde(default)]
     pub(super) provider_ids: bool,
+    #[serde(default)]
+    pub(super) names_its_senders: bool,
     pub(super) script: Option<Vec<RuleSpec>>,
     pub(super) greeting: Option<String>,
     pub(super) greets_by_itself: Option<bool>,
@@ -270,6 +272,7 @@ pub(super) enum Step {
     SetAgentResponsePolicy(SetPolicy),
     CancelAnswer(CancelAnswer),
     Settle(Settle),
+    AsOrganization(AsOrganization),
     AddMember(AddMember),
     EnsureParticipant(EnsureParticipant),
     RemoveMember(OfParticipant),
@@ -478,6 +481,14 @@ pub(super) struct SetPolicy {
 pub(super) struct CancelAnswer {
     pub(super) room: RoomId,
     pub(super) agent: ChannelId,
+}
+
+/// A step that is made through the handle of an organisation.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct AsOrganization {
+    pub(super) organization: OrganizationId,
+    pub(super) step: Box<Step>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

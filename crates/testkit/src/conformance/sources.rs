@@ -37,6 +37,9 @@ struct RunSpec {
     after: f64,
     #[serde(default)]
     emit: Vec<EmitSpec>,
+    /// What it still has when it is asked to stop.
+    #[serde(default)]
+    leaves: Vec<EmitSpec>,
     end: End,
 }
 
@@ -89,12 +92,7 @@ impl SourceProvider for Scripted {
             emit.connected();
         }
         emit.sleep(after).await;
-        for spec in run.emit {
-            let content = EventContent::text(spec.body);
-            let mut message = InboundMessage::new("", spec.sender.as_str(), content);
-            message.room_id = spec.room;
-            emit.emit(message).await?;
-        }
+        bring(&emit, run.emit).await?;
         match run.end {
             End::Fail => Err(Error::source("the scenario lets it fail")),
             #[expect(clippy::panic, reason = "the scenario lets it panic")]
@@ -102,10 +100,20 @@ impl SourceProvider for Scripted {
             End::Finish => Ok(()),
             End::Stop => {
                 emit.stopped().await;
-                Ok(())
+                bring(&emit, run.leaves).await
             }
         }
     }
+}
+
+async fn bring(emit: &SourceEmitter, messages: Vec<EmitSpec>) -> Result<()> {
+    for spec in messages {
+        let content = EventContent::text(spec.body);
+        let mut message = InboundMessage::new("", spec.sender.as_str(), content);
+        message.room_id = spec.room;
+        emit.emit(message).await?;
+    }
+    Ok(())
 }
 
 impl Stage {
@@ -113,9 +121,9 @@ impl Stage {
     pub(super) async fn sources(&self, step: &Step) -> Result<Option<Value>, Trouble> {
         match step {
             Step::AttachSource(spec) => self.attach_source(spec).await?,
-            Step::DetachSource(of) => self.kit.detach_source(&of.channel).await?,
+            Step::DetachSource(of) => self.rooms.detach_source(&of.channel).await?,
             Step::SourceHealth(of) => {
-                let health = self.kit.source_health(&of.channel).await?;
+                let health = self.rooms.source_health(&of.channel).await?;
                 return Ok(Some(json!({
                     "status": health.status,
                     "failures": health.failures,
@@ -136,7 +144,7 @@ impl Stage {
         let source = Scripted {
             runs: Mutex::new(runs),
         };
-        let mut call = self.kit.attach_source(&spec.channel, source);
+        let mut call = self.rooms.attach_source(&spec.channel, source);
         if let Some(restart) = spec.auto_restart {
             call = call.auto_restart(restart);
         }

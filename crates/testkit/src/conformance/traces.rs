@@ -63,7 +63,7 @@ impl Stage {
     pub(super) async fn protocol_traces(&self, step: &Step) -> Result<Option<Value>, Trouble> {
         match step {
             Step::Trace(spec) => {
-                self.kit
+                self.rooms
                     .emit_trace(self.protocol_trace(spec).await?)
                     .await?
             }
@@ -73,7 +73,9 @@ impl Stage {
                 room,
             }) => {
                 let room = self.room(room).await?;
-                self.kit.bind_trace_session(channel, session, room).await?;
+                self.rooms
+                    .bind_trace_session(channel, session, room)
+                    .await?;
             }
             Step::TraceStats(_) => return Ok(Some(show_stats(&self.kit.trace_stats()))),
             _ => {}

@@ -15,7 +15,7 @@ const PROVIDER: &str = "mock";
 impl Stage {
     pub(super) async fn delivery_status(&self, spec: &StatusReport) -> Result<Value, Trouble> {
         let status = self.status(spec).await?;
-        let outcome = self.kit.process_delivery_status(status).await?;
+        let outcome = self.rooms.process_delivery_status(status).await?;
         Ok(self.show_status(&outcome).await?)
     }
 
@@ -41,7 +41,10 @@ impl Stage {
                 }
             });
         }
-        let outcomes = self.kit.process_webhook(spec.channel.clone(), items).await;
+        let outcomes = self
+            .rooms
+            .process_webhook(spec.channel.clone(), items)
+            .await;
         self.kit.wait_idle().await;
         let mut shown = Vec::new();
         for outcome in outcomes {

@@ -31,6 +31,7 @@ fn scenario() -> Value {
             {"submit_feedback": {"room": "r", "rating": 1}},
             {"send_greeting": {"room": "r"}},
             {"session_started": {"room": "r", "channel": "ws", "participant": "a"}},
+            {"as_organization": {"organization": "o", "step": {"mute": {"room": "r", "channel": "ws"}}}},
         ],
         "expect": {
             "results": [{"blocked": true}],
@@ -82,6 +83,8 @@ fn a_key_that_is_not_known_is_named() {
         "/steps/7/submit_feedback",
         "/steps/8/send_greeting",
         "/steps/9/session_started",
+        "/steps/10/as_organization",
+        "/steps/10/as_organization/step/mute",
         "/expect",
         "/expect/results/0",
         "/expect/deliveries/ws/0",

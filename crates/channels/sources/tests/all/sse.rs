@@ -1,5 +1,7 @@
 //! Server-sent events.
 
+use std::sync::Arc;
+
 use roomkit_sources::SseSource;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -158,6 +160,43 @@ async fn what_was_not_taken_is_asked_for_again() {
     assert_eq!(request.header("last-event-id"), None);
     request.send(event("1", "one")).await;
     assert_eq!(stage.text().await, "one");
+}
+
+#[tokio::test]
+async fn what_comes_too_fast_waits_for_the_limit() {
+    let (server, mut stage) = (Server::new().await, Stage::limited().await);
+    let source = SseSource::builder(server.url()).build().unwrap();
+    stage.kit.attach_source("feed", source).await.unwrap();
+    let all = event("1", "one") + &event("2", "two") + &event("3", "three");
+    server.stream().await.send(all).await;
+    assert_eq!(stage.text().await, "one");
+    for text in ["two", "three"] {
+        assert_eq!(stage.time_passes().await.as_millis(), 1_000);
+        assert_eq!(stage.text().await, text);
+    }
+}
+
+#[tokio::test]
+async fn what_the_limit_held_back_to_the_end_is_asked_for_again() {
+    let (server, mut stage) = (Server::new().await, Stage::limited().await);
+    let source = Arc::new(SseSource::builder(server.url()).build().unwrap());
+    let kit = stage.kit.clone();
+    let attach = || kit.attach_source("feed", Arc::clone(&source));
+    attach().await.unwrap();
+    let mut request = server.stream().await;
+    request.send(event("1", "one") + &event("2", "two")).await;
+    assert_eq!(stage.text().await, "one");
+    stage.somebody_waits().await;
+    stage.kit.detach_source("feed").await.unwrap();
+    let detached = stage.event("source_detached").await;
+    assert_eq!(detached.data.get("not_taken").unwrap(), 1);
+    attach().await.unwrap();
+    let mut request = server.stream().await;
+    assert_eq!(request.header("last-event-id"), Some("1"));
+    stage.event("source_connected").await;
+    request.send(event("2", "two")).await;
+    assert_eq!(stage.time_passes().await.as_millis(), 1_000);
+    assert_eq!(stage.text().await, "two");
 }
 
 #[tokio::test]

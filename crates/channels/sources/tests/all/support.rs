@@ -5,25 +5,31 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use roomkit_core::hook::AfterBroadcast;
-use roomkit_core::model::{ChannelId, ChannelType, FrameworkEvent, InboundMessage, ProtocolTrace};
+use roomkit_core::model::{
+    ChannelId, ChannelType, FrameworkEvent, InboundMessage, ProtocolTrace, RateLimit,
+};
 use roomkit_core::trace::TraceFilter;
 use roomkit_core::{
-    Channel, Error, EventDraft, Result, RoomContext, RoomKit, RoomOptions, async_trait,
+    Channel, Error, EventDraft, Result, RoomContext, RoomKit, RoomKitBuilder, RoomOptions,
+    async_trait,
 };
 use roomkit_testkit::ManualClock;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::{OwnedRwLockWriteGuard, RwLock};
 
 pub(crate) struct Stage {
     pub(crate) kit: RoomKit,
     pub(crate) clock: ManualClock,
     pub(crate) texts: UnboundedReceiver<String>,
+    held: Arc<RwLock<()>>,
     events: UnboundedReceiver<FrameworkEvent>,
 }
 
-/// A channel of which the first messages fail.
+/// A channel of which the first messages fail, and that can be held.
 struct Feed {
     id: ChannelId,
     failing: AtomicUsize,
+    held: Arc<RwLock<()>>,
 }
 
 #[async_trait]
@@ -41,6 +47,7 @@ impl Channel for Feed {
         message: InboundMessage,
         context: &RoomContext,
     ) -> Result<EventDraft> {
+        let _goes_on = self.held.read().await;
         let less = |left: usize| left.checked_sub(1);
         let fails = self
             .failing
@@ -64,14 +71,26 @@ impl Stage {
     }
 
     pub(crate) async fn failing(messages: usize) -> Self {
+        Self::of(RoomKit::builder(), messages).await
+    }
+
+    /// As [`new`](Self::new), where the channel may bring in one message a second.
+    pub(crate) async fn limited() -> Self {
+        let limit = RateLimit {
+            max_per_second: Some(1.0),
+            ..RateLimit::default()
+        };
+        Self::of(RoomKit::builder().inbound_rate_limit(limit), 0).await
+    }
+
+    async fn of(builder: RoomKitBuilder, failing: usize) -> Self {
         let clock = ManualClock::new();
-        let kit = RoomKit::builder()
-            .clock(Arc::new(clock.clone()))
-            .build()
-            .unwrap();
+        let kit = builder.clock(Arc::new(clock.clone())).build().unwrap();
+        let held: Arc<RwLock<()>> = Arc::default();
         let feed = Feed {
             id: "feed".into(),
-            failing: AtomicUsize::new(messages),
+            failing: AtomicUsize::new(failing),
+            held: Arc::clone(&held),
         };
         kit.register_channel(feed).unwrap();
         kit.create_room(RoomOptions::new().id("r")).await.unwrap();
@@ -90,7 +109,20 @@ impl Stage {
             kit,
             clock,
             texts,
+            held,
             events,
+        }
+    }
+
+    /// Takes no message until what comes back is dropped.
+    pub(crate) async fn hold(&self) -> OwnedRwLockWriteGuard<()> {
+        Arc::clone(&self.held).write_owned().await
+    }
+
+    /// Waits until somebody waits for the time to pass.
+    pub(crate) async fn somebody_waits(&self) {
+        while self.clock.sleepers() == 0 {
+            tokio::task::yield_now().await;
         }
     }
 

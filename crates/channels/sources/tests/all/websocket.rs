@@ -223,6 +223,85 @@ async fn a_source_that_is_detached_closes_its_connection_in_order() {
     ));
 }
 
+/// Sends these, and waits until the client has read them.
+async fn say_and_be_read(socket: &mut Socket, texts: &[&str]) {
+    for text in texts {
+        say(socket, text).await;
+    }
+    socket.send(Message::Ping("read?".into())).await.unwrap();
+    while !matches!(socket.next().await.unwrap().unwrap(), Message::Pong(_)) {}
+}
+
+#[tokio::test]
+async fn what_was_read_ahead_is_taken_when_the_source_is_detached() {
+    let (server, mut stage) = (Server::new().await, Stage::new().await);
+    let source = WebSocketSource::builder(server.url()).build().unwrap();
+    stage.kit.attach_source("feed", source).await.unwrap();
+    let (mut socket, _) = server.client().await;
+    let hold = stage.hold().await;
+    let texts = ["one", "two", "three"];
+    say_and_be_read(&mut socket, &texts).await;
+    let kit = stage.kit.clone();
+    let detaching = tokio::spawn(async move { kit.detach_source("feed").await });
+    let closing = tokio::spawn(async move { socket.next().await });
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!detaching.is_finished() && !closing.is_finished());
+    drop(hold);
+    for text in texts {
+        assert_eq!(stage.text().await, text);
+    }
+    detaching.await.unwrap().unwrap();
+    assert!(matches!(
+        closing.await.unwrap().unwrap().unwrap(),
+        Message::Close(_)
+    ));
+    let detached = stage.event("source_detached").await;
+    assert_eq!(detached.data.get("not_taken"), None);
+}
+
+#[tokio::test]
+async fn what_was_read_ahead_is_taken_when_the_server_goes_away() {
+    let (server, mut stage) = (Server::new().await, Stage::new().await);
+    let source = WebSocketSource::builder(server.url()).build().unwrap();
+    stage.kit.attach_source("feed", source).await.unwrap();
+    let (mut socket, _) = server.client().await;
+    let hold = stage.hold().await;
+    let texts = ["one", "two", "three"];
+    say_and_be_read(&mut socket, &texts).await;
+    drop(socket);
+    drop(hold);
+    for text in texts {
+        assert_eq!(stage.text().await, text);
+    }
+    let error = stage.fails().await;
+    assert!(error.starts_with("source_failed: the "), "{error}");
+    drop(server.client().await);
+}
+
+#[tokio::test]
+async fn what_comes_too_fast_waits_for_the_limit_until_the_source_is_detached() {
+    let (server, mut stage) = (Server::new().await, Stage::limited().await);
+    let source = WebSocketSource::builder(server.url())
+        .ping_interval(None)
+        .build()
+        .unwrap();
+    stage.kit.attach_source("feed", source).await.unwrap();
+    let (mut socket, _) = server.client().await;
+    say_and_be_read(&mut socket, &["one", "two", "three", "four", "five"]).await;
+    assert_eq!(stage.text().await, "one");
+    for text in ["two", "three"] {
+        assert_eq!(stage.time_passes().await, Duration::from_secs(1));
+        assert_eq!(stage.text().await, text);
+    }
+    stage.somebody_waits().await;
+    stage.kit.detach_source("feed").await.unwrap();
+    let detached = stage.event("source_detached").await;
+    assert_eq!(detached.data.get("not_taken").unwrap(), 2);
+    assert_eq!(stage.kit.room("r").await.unwrap().event_count, 1 + 3);
+}
+
 #[test]
 fn what_is_not_acceptable_is_refused_by_its_name() {
     let source = || WebSocketSource::builder("ws://host");

@@ -7,3 +7,4 @@ mod spans;
 mod subscriber;
 mod telemetry;
 mod traces;
+mod warnings;

@@ -191,6 +191,9 @@ async fn a_challenged_sender_goes_on_once_they_have_answered() {
         people,
         [(STRANGER, IdentificationStatus::ChallengeSent), known]
     );
+    let members = kit.members("r").await.unwrap();
+    let members: Vec<_> = members.iter().map(|one| one.id.as_str()).collect();
+    assert_eq!(members, ["alice"], "one person takes part once");
 }
 
 pub(super) fn challenge(kit: &RoomKit) {

@@ -13,6 +13,7 @@ mod greetings;
 mod hooks;
 mod identity;
 mod identity_addresses;
+mod identity_merge;
 mod identity_outcomes;
 mod identity_questions;
 mod intake;

@@ -1,10 +1,12 @@
 //! A room of another organisation is not found, by whatever call.
 
-use roomkit_core::hook::SessionStarted;
+use std::sync::Arc;
+
+use roomkit_core::hook::{Hook, OnChannelMuted, SessionStarted};
 use roomkit_core::model::{
-    Access, AgentResponsePolicy, ChannelType, DeliveryStatus, EphemeralEventType, Identity,
-    InboundMessage, Metadata, ParticipantRole, ProtocolTrace, RoomTimers, TextContent,
-    TraceDirection,
+    Access, AgentResponsePolicy, ChannelType, DeliveryStatus, EphemeralEvent, EphemeralEventType,
+    Identity, InboundMessage, Metadata, ParticipantRole, ProtocolTrace, RoomTimers, SubscriptionId,
+    TextContent, TraceDirection,
 };
 use roomkit_core::store::{EventQuery, EventSearch, Page, RoomFilter};
 use roomkit_core::{RoomKit, RoomOptions, Rooms};
@@ -24,6 +26,7 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
             assert_eq!($call.await.map(drop).unwrap_err().code(), "room_not_found", "{}", stringify!($call));
         )+};
     }
+    let told = kit.timeline("r", 0, 1).await.unwrap()[0].as_ref().clone();
     not_found!(
         other.room("r"),
         other.close_room("r"),
@@ -96,6 +99,13 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         }),
         other.tasks("r"),
         other.observations("r"),
+        other.cancel_answer("r", "a"),
+        other.publish(EphemeralEvent::new(
+            "r",
+            EphemeralEventType::TypingStart,
+            "u",
+            kit.now()
+        )),
         other.publish_typing("r", "u", true),
         other.publish_presence("r", "u", "online"),
         other.publish_reaction("r", "u", "e", "x"),
@@ -104,13 +114,27 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         other.publish_tool_call("r", "a", EphemeralEventType::ToolCallStart, Vec::new()),
         other.publish_custom("r", "u", Metadata::new()),
         other.subscribe_room("r", |_| async {}),
+        other.add_room_hook("r", Hook::new(OnChannelMuted, "h", |_, _| async {})),
         other.remove_room_hook("r", "h"),
+        other.run_hooks(OnChannelMuted, "r", Arc::new(told)),
         other.emit_trace(ProtocolTrace {
             room_id: Some("r".into()),
             ..ProtocolTrace::new("a", TraceDirection::Inbound, "p", "s", kit.now())
         }),
         other.bind_trace_session("a", "s", "r"),
     );
+    let message = InboundMessage::text("a", "u", "x").in_room("r");
+    let status = DeliveryStatus {
+        room_id: Some("r".into()),
+        ..DeliveryStatus::new("p", "m", "sent")
+    };
+    for outcome in other
+        .process_webhook("a", [message.into(), status.into()])
+        .await
+    {
+        assert_eq!(outcome.unwrap_err().code(), "room_not_found");
+    }
+    assert!(other.check_all_timers().await.unwrap().is_empty());
     let listed = other
         .list_rooms(RoomFilter::default(), Page::first(9))
         .await
@@ -129,6 +153,110 @@ async fn every_call_of_another_organisation_is_answered_with_room_not_found() {
         .create_room(RoomOptions::new().organization("acme"))
         .await;
     assert_eq!(stranger.unwrap_err().code(), "invalid_input");
+}
+
+/// What the table above does not ask, since it answers otherwise than with `room_not_found`.
+const ANSWERED_OTHERWISE: [(&str, &str); 15] = [
+    ("organization", "says whose handle this is"),
+    ("create_room", "an id of another is in use"),
+    ("list_rooms", "lists its own"),
+    ("check_all_timers", "looks at its own"),
+    (
+        "process_webhook",
+        "a result for each item, asked below the table",
+    ),
+    (
+        "unsubscribe_room",
+        "names no room: see the test of subscriptions",
+    ),
+    ("identity", "names no room: see the test of identities"),
+    ("save_identity", "names no room: see the test of identities"),
+    (
+        "identities_by_address",
+        "names no room: see the test of identities",
+    ),
+    ("link_address", "names no room: see the test of identities"),
+    ("trace_emitter", "emits as `emit_trace` does"),
+    ("attach_source", "names no room: see the sources"),
+    ("detach_source", "names no room: see the sources"),
+    ("source_health", "names no room: see the sources"),
+    ("list_sources", "names no room: see the sources"),
+];
+
+/// Names of the public methods of `Rooms` in a source text.
+fn methods_of_rooms(source: &str) -> Vec<String> {
+    let mut names = Vec::new();
+    let mut is_inside = false;
+    for line in source.lines() {
+        match line {
+            "impl Rooms {" => is_inside = true,
+            "}" => is_inside = false,
+            _ => {}
+        }
+        let method = line.strip_prefix("    pub ").filter(|_| is_inside);
+        let method = method.and_then(|rest| {
+            let rest = rest.strip_prefix("async ").unwrap_or(rest);
+            rest.strip_prefix("fn ")
+        });
+        if let Some(rest) = method {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+            names.push(rest[..end.unwrap()].to_owned());
+        }
+    }
+    names
+}
+
+#[test]
+fn every_call_on_rooms_is_in_the_table() {
+    let table = include_str!("tenancy.rs");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/kit");
+    let mut methods = Vec::new();
+    for file in std::fs::read_dir(folder).unwrap() {
+        let path = file.unwrap().path();
+        assert!(
+            path.is_file(),
+            "{}: a folder that is not read",
+            path.display()
+        );
+        methods.extend(methods_of_rooms(&std::fs::read_to_string(path).unwrap()));
+    }
+    assert!(methods.len() > 80, "{methods:?}");
+    let asked = |name: &str| table.contains(&format!("\n        other.{name}("));
+    let excused = |name: &str| ANSWERED_OTHERWISE.iter().any(|(known, _)| *known == name);
+    for name in &methods {
+        assert!(
+            asked(name) != excused(name),
+            "{name}: is in one of the lists"
+        );
+    }
+    for (name, _) in ANSWERED_OTHERWISE {
+        assert!(
+            methods.iter().any(|method| method == name),
+            "{name}: is gone"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_to_a_room_of_another_organisation_is_not_there() {
+    let kit = RoomKit::new();
+    let (acme, other) = (kit.org("acme"), kit.org("other"));
+    acme.create_room("r").await.unwrap();
+    kit.create_room("free").await.unwrap();
+    let subscribe = async || acme.subscribe_room("r", |_| async {}).await.unwrap();
+    let (first, second) = (subscribe().await, subscribe().await);
+    let free = kit.subscribe_room("free", |_| async {}).await.unwrap();
+    let ended =
+        async |rooms: &Rooms, of: &SubscriptionId| rooms.unsubscribe_room(of).await.unwrap();
+    assert!(!ended(&other, &first).await);
+    assert!(!ended(&other, &free).await && !ended(&acme, &free).await);
+    assert!(ended(&acme, &first).await);
+    assert!(!ended(&acme, &first).await, "once");
+    assert!(ended(&kit, &second).await && ended(&kit, &free).await);
+    // Also where its room is gone meanwhile.
+    let third = subscribe().await;
+    acme.delete_room("r").await.unwrap();
+    assert!(ended(&acme, &third).await);
 }
 
 #[tokio::test]
