@@ -4,7 +4,9 @@
 mod cancel;
 mod conformance;
 mod faults;
+mod keys;
 mod locks;
+mod logs;
 mod migrations;
 mod processes;
 mod races;
