@@ -117,6 +117,30 @@ const MUTANTS: &[Mutant] = &[
         "if crate::is(NAME) && self.running() > 0 { shuttle::hint::spin_loop(); self.idle.notified().await; continue; }\nlet idle = self.idle.notified();",
     ),
     (
+        "locks: nobody waits for the turn",
+        "sync/lock.rs",
+        "ticket.turn().await;",
+        "if !crate::is(NAME) { ticket.turn().await; }",
+    ),
+    (
+        "locks: the lock is let go of when it is had",
+        "sync/lock.rs",
+        "_held: Held::InProcess(ticket),",
+        "_held: if crate::is(NAME) { drop(ticket); Held::Other(Box::new(())) } else { Held::InProcess(ticket) },",
+    ),
+    (
+        "locks: a lock is never let go of",
+        "sync/lock.rs",
+        "else { Held::InProcess(ticket) },",
+        "else if crate::is(NAME) { std::mem::forget(ticket); Held::Other(Box::new(())) } else { Held::InProcess(ticket) },",
+    ),
+    (
+        "locks: all rooms have one lock",
+        "sync/lock.rs",
+        "self.rooms.enqueue(room.clone(), usize::MAX)",
+        "self.rooms.enqueue(if crate::is(NAME) { RoomId::from(\"one\") } else { room.clone() }, usize::MAX)",
+    ),
+    (
         "kit: the room is not locked",
         "sync/lock.rs",
         "ticket.turn().await;",

@@ -12,26 +12,18 @@ pub struct Property {
     pub name: &'static str,
     /// On the shipped source.
     pub holds: fn(),
-    /// The same on the source with faults; none where that has another property of its part.
-    on_mutants: Option<fn()>,
+    /// The same on the source with faults.
+    on_mutants: fn(),
     /// How many schedules a second of work is worth, roughly: a whole kit takes more steps.
     pub is_slow: bool,
 }
 
 macro_rules! property {
-    ($name:literal, $holds:expr) => {
-        Property {
-            name: $name,
-            holds: $holds,
-            on_mutants: None,
-            is_slow: false,
-        }
-    };
     ($name:literal, $holds:expr, $on_mutants:expr, $is_slow:literal) => {
         Property {
             name: $name,
             holds: $holds,
-            on_mutants: Some($on_mutants),
+            on_mutants: $on_mutants,
             is_slow: $is_slow,
         }
     };
@@ -59,6 +51,17 @@ macro_rules! tasks {
     };
 }
 
+macro_rules! locks {
+    ($name:literal, $property:ident) => {
+        property!(
+            $name,
+            locks::shipped::$property,
+            locks::mutant::$property,
+            false
+        )
+    };
+}
+
 macro_rules! kit {
     ($name:literal, $property:ident) => {
         property!($name, kit::shipped::$property, kit::mutant::$property, true)
@@ -76,8 +79,8 @@ pub const PROPERTIES: &[Property] = &[
         never_refused_without_need
     ),
     queue!("queue::keys_are_apart", keys_are_apart),
-    property!("locks::one_at_a_time", locks::one_at_a_time),
-    property!("locks::rooms_are_apart", locks::rooms_are_apart),
+    locks!("locks::one_at_a_time", one_at_a_time),
+    locks!("locks::rooms_are_apart", rooms_are_apart),
     tasks!("tasks::under_way_all_the_time", under_way_all_the_time),
     tasks!("tasks::idle_when_all_has_ended", idle_when_all_has_ended),
     tasks!("tasks::nothing_after_the_end", nothing_after_the_end),
@@ -114,7 +117,7 @@ impl Mutant {
             .iter()
             .filter(|property| property.name.starts_with(part));
         let found = of_its_part
-            .filter_map(|property| Some((property.name, explore(property.on_mutants?, effort))))
+            .map(|property| (property.name, explore(property.on_mutants, effort)))
             .find(|(_, outcome)| outcome.failure.is_some());
         mutated::choose("");
         found
@@ -125,5 +128,5 @@ impl Mutant {
 pub fn without_a_fault() -> impl Iterator<Item = (&'static str, fn())> {
     PROPERTIES
         .iter()
-        .filter_map(|property| Some((property.name, property.on_mutants?)))
+        .map(|property| (property.name, property.on_mutants))
 }

@@ -15,13 +15,13 @@ use sqlx::{AssertSqlSafe, Connection, Executor, Row};
 
 use crate::support::{TestSchema, commit, now, say, whole_timeline};
 
-async fn run(connection: &mut PgConnection, schema: &TestSchema, sql: &str) {
+pub(crate) async fn run(connection: &mut PgConnection, schema: &TestSchema, sql: &str) {
     let sql = sql.replace("{s}", &format!("\"{}\"", schema.name));
     let done = connection.execute(sqlx::raw_sql(AssertSqlSafe(sql)));
     done.await.unwrap();
 }
 
-async fn number(connection: &mut PgConnection, schema: &TestSchema, sql: &str) -> i64 {
+pub(crate) async fn number(connection: &mut PgConnection, schema: &TestSchema, sql: &str) -> i64 {
     let sql = sql.replace("{s}", &format!("\"{}\"", schema.name));
     let row = connection.fetch_one(AssertSqlSafe(sql)).await.unwrap();
     row.try_get(0).unwrap()
@@ -37,7 +37,7 @@ async fn waiting(name: &str) -> i64 {
     row.await.unwrap().try_get(0).unwrap()
 }
 
-async fn until_waiting(name: &str, connections: i64) {
+pub(crate) async fn until_waiting(name: &str, connections: i64) {
     while waiting(name).await != connections {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }

@@ -4,6 +4,7 @@
 mod conformance;
 mod damaged;
 mod faults;
+mod keys;
 mod logs;
 mod model;
 mod opening;
