@@ -225,8 +225,8 @@ fn every_call_on_rooms_is_in_the_table() {
     let excused = |name: &str| ANSWERED_OTHERWISE.iter().any(|(known, _)| *known == name);
     for name in &methods {
         assert!(
-            asked(name) != excused(name),
-            "{name}: is in one of the lists"
+            asked(name) || excused(name),
+            "{name}: is in neither of the lists"
         );
     }
     for (name, _) in ANSWERED_OTHERWISE {
